@@ -1,0 +1,262 @@
+\echo Use "CREATE EXTENSION outbox_relay" to load this file. \quit
+
+-- The schema is the extension's own: every name in it is fixed (see docs/architecture.md).
+CREATE SCHEMA outbox;
+
+-- Refuses to go on in a server that has not preloaded the library, with the line to add to postgresql.conf.
+CREATE FUNCTION outbox.check_preload() RETURNS void
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_check_preload';
+COMMENT ON FUNCTION outbox.check_preload() IS
+    'Raises object_not_in_prerequisite_state unless outbox_relay is in shared_preload_libraries.';
+SELECT outbox.check_preload();
+
+--
+-- The log: append-only, LIST-partitioned by slice. A row is written once, by the library itself, and never updated.
+--
+CREATE TABLE outbox.event (
+    id              bigint      NOT NULL,
+    xid             xid8        NOT NULL,
+    slice           smallint    NOT NULL,
+    event_id        uuid        NOT NULL,
+    event_type      text        NOT NULL,
+    entity_type     text,
+    entity_id       text,
+    ordering_key    text,
+    payload         json        NOT NULL,
+    workspace_id    text,
+    project_id      text,
+    initiator_id    text,
+    initiator_type  text        NOT NULL DEFAULT 'USER',
+    schema_version  text,
+    headers         jsonb,
+    created_at      timestamptz NOT NULL
+) PARTITION BY LIST (slice);
+
+COMMENT ON TABLE outbox.event IS 'The log of events. Written by outbox.capture() and outbox.emit() only.';
+COMMENT ON COLUMN outbox.event.id IS 'Hybrid logical clock in microseconds since 1970: unique, rising; orders the events of one transaction and of one row.';
+COMMENT ON COLUMN outbox.event.xid IS 'Top-level transaction that wrote the event.';
+COMMENT ON COLUMN outbox.event.slice IS 'The physical partition that holds the row. Has no meaning to readers.';
+COMMENT ON COLUMN outbox.event.event_id IS 'UUIDv7 made from id, or the UUID given to outbox.emit().';
+COMMENT ON COLUMN outbox.event.event_type IS 'At most 255 bytes: the default routing key.';
+COMMENT ON COLUMN outbox.event.ordering_key IS 'Null: entity_id is the ordering key.';
+COMMENT ON COLUMN outbox.event.payload IS 'Sent byte for byte (in UTF-8).';
+COMMENT ON COLUMN outbox.event.created_at IS 'Clock time of the capture. Dates events; id orders them.';
+
+DO $slices$
+BEGIN
+    FOR i IN 0..7 LOOP
+        EXECUTE format('CREATE TABLE outbox.event_%s PARTITION OF outbox.event FOR VALUES IN (%s)'
+                       ' WITH (autovacuum_vacuum_insert_threshold = -1)', i, i);
+        EXECUTE format('CREATE UNIQUE INDEX event_%s_id ON outbox.event_%s (id)', i, i);
+        EXECUTE format('CREATE INDEX event_%s_xid ON outbox.event_%s (xid)', i, i);
+        -- Not every server is built with lz4.
+        IF 'lz4' = ANY (SELECT unnest(enumvals) FROM pg_catalog.pg_settings WHERE name = 'default_toast_compression') THEN
+            EXECUTE format('ALTER TABLE outbox.event_%s ALTER payload SET COMPRESSION lz4', i);
+        END IF;
+    END LOOP;
+END
+$slices$;
+
+-- The ring of slices. highest_id is recorded before a slice is truncated, so that ids never go back.
+CREATE TABLE outbox.slice (
+    slice       smallint    PRIMARY KEY,
+    writing     boolean     NOT NULL DEFAULT false,
+    since       timestamptz NOT NULL DEFAULT now(),
+    highest_id  bigint      NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX slice_writing ON outbox.slice (writing) WHERE writing;
+INSERT INTO outbox.slice (slice, writing) SELECT i, i = 0 FROM generate_series(0, 7) AS i;
+COMMENT ON TABLE outbox.slice IS 'The slices of outbox.event: which one is written now, and since when.';
+COMMENT ON COLUMN outbox.slice.highest_id IS 'Highest id that the slice held when it was last truncated; 0: never truncated.';
+
+-- Event ids that callers of outbox.emit() chose themselves: what makes a second emit of one do nothing.
+CREATE TABLE outbox.emitted (
+    event_id    uuid    PRIMARY KEY,
+    id          bigint  NOT NULL
+);
+COMMENT ON TABLE outbox.emitted IS 'Event ids chosen by callers of outbox.emit(), with the id of their event.';
+
+--
+-- Relays and their positions.
+--
+CREATE TABLE outbox.relay (
+    relay_id     integer     PRIMARY KEY,
+    name         text        NOT NULL UNIQUE CHECK (name <> '' AND octet_length(name) <= 63),
+    options      jsonb       NOT NULL DEFAULT '{}',
+    database_oid oid         NOT NULL,
+    created_at   timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE outbox.relay IS 'Relays and their options: change them with outbox.alter_relay().';
+COMMENT ON COLUMN outbox.relay.database_oid IS 'The database the relay was made in. In another one (a restored dump, a template copy) its position means nothing.';
+
+CREATE TABLE outbox.progress (
+    relay_id    integer         NOT NULL,
+    lane        smallint        NOT NULL,
+    seq         bigint          NOT NULL,
+    done        pg_snapshot     NOT NULL,
+    upper       pg_snapshot,
+    last_id     bigint,
+    outstanding int8multirange  NOT NULL DEFAULT '{}',
+    settled     bigint          NOT NULL DEFAULT 0,
+    recorded_at timestamptz     NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (relay_id, lane, seq),
+    CHECK ((upper IS NULL) = (last_id IS NULL))
+);
+COMMENT ON TABLE outbox.progress IS 'Positions of lanes, append-only: the row with the highest seq counts.';
+COMMENT ON COLUMN outbox.progress.done IS 'All events visible in this snapshot are settled, but those in outstanding.';
+COMMENT ON COLUMN outbox.progress.upper IS 'Upper snapshot of the window being read; null: no window is open.';
+COMMENT ON COLUMN outbox.progress.last_id IS 'Last id read of the open window.';
+COMMENT ON COLUMN outbox.progress.outstanding IS 'Ids read and not yet settled.';
+COMMENT ON COLUMN outbox.progress.settled IS 'Events settled by the lane in its life.';
+
+--
+-- Rows that are not ours: refused when a session writes them, skipped when logical replication applies them.
+--
+CREATE FUNCTION outbox.refuse_foreign_row() RETURNS trigger
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_refuse_foreign_row';
+COMMENT ON FUNCTION outbox.refuse_foreign_row() IS
+    'Trigger of outbox.event: raises object_not_in_prerequisite_state for every write that does not come from the library.';
+CREATE FUNCTION outbox.skip_replicated_row() RETURNS trigger
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_skip_replicated_row';
+COMMENT ON FUNCTION outbox.skip_replicated_row() IS
+    'Trigger (ENABLE REPLICA) of every table of the schema: drops rows that logical replication applies.';
+
+CREATE TRIGGER refuse_foreign_row BEFORE INSERT OR UPDATE OR DELETE ON outbox.event
+    FOR EACH ROW EXECUTE FUNCTION outbox.refuse_foreign_row();
+DO $skip$
+DECLARE
+    target regclass;
+BEGIN
+    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.emitted', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
+        EXECUTE format('CREATE TRIGGER skip_replicated_row BEFORE INSERT OR UPDATE OR DELETE ON %s'
+                       ' FOR EACH ROW EXECUTE FUNCTION outbox.skip_replicated_row()', target);
+        EXECUTE format('ALTER TABLE %s ENABLE REPLICA TRIGGER skip_replicated_row', target);
+    END LOOP;
+END
+$skip$;
+
+--
+-- Capture.
+--
+CREATE FUNCTION outbox.capture() RETURNS trigger
+    LANGUAGE c
+    AS 'MODULE_PATHNAME', 'outbox_capture';
+COMMENT ON FUNCTION outbox.capture() IS
+    'Trigger function: writes one event per changed row. Its only argument is the rule, a JSON object (see outbox.track).';
+
+CREATE FUNCTION outbox.track(target regclass, rule jsonb DEFAULT '{}') RETURNS jsonb
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_track';
+COMMENT ON FUNCTION outbox.track(regclass, jsonb) IS
+    'Captures the changes of a table from now on, by the rule; returns the rule with its defaults filled in. Tracking a table again with an equal rule does nothing. Errors: invalid_parameter_value for an unknown or unfit key, undefined_column, invalid_table_definition for a table without a usable key, wrong_object_type.';
+
+CREATE FUNCTION outbox.untrack(target regclass, if_exists boolean DEFAULT false) RETURNS void
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_untrack';
+COMMENT ON FUNCTION outbox.untrack(regclass, boolean) IS
+    'Stops capturing a table. Events already written are relayed. Errors: undefined_object if the table is not tracked, unless if_exists.';
+
+CREATE VIEW outbox.rules AS
+    SELECT t.tgrelid::regclass AS target,
+           t.tgname AS trigger_name,
+           CASE t.tgenabled WHEN 'O' THEN 'origin' WHEN 'R' THEN 'replica' WHEN 'A' THEN 'always' ELSE 'disabled' END AS enabled,
+           convert_from(substr(t.tgargs, 1, length(t.tgargs) - 1),
+                        pg_catalog.getdatabaseencoding())::jsonb AS rule
+      FROM pg_catalog.pg_trigger t
+     WHERE t.tgfoid = 'outbox.capture()'::regprocedure
+       AND t.tgnargs = 1
+       AND (t.tgtype & 1) = 1       -- the row trigger; its TRUNCATE twin carries the same rule
+       AND t.tgparentid = 0;
+COMMENT ON VIEW outbox.rules IS 'The tracked tables and their rules, as their triggers hold them.';
+
+CREATE FUNCTION outbox.emit(
+    event_type     text,
+    payload        jsonb,
+    entity_type    text  DEFAULT NULL,
+    entity_id      text  DEFAULT NULL,
+    ordering_key   text  DEFAULT NULL,
+    workspace_id   text  DEFAULT NULL,
+    project_id     text  DEFAULT NULL,
+    initiator_id   text  DEFAULT NULL,
+    initiator_type text  DEFAULT NULL,
+    schema_version text  DEFAULT NULL,
+    headers        jsonb DEFAULT NULL,
+    event_id       uuid  DEFAULT NULL
+) RETURNS uuid
+    LANGUAGE c SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_emit';
+COMMENT ON FUNCTION outbox.emit(text, jsonb, text, text, text, text, text, text, text, text, jsonb, uuid) IS
+    'Writes an event of the application''s own; returns its event_id. initiator_type null: USER. event_id given: a second emit with it does nothing and returns it. headers: an object of strings, numbers and booleans, or null. Errors: null_value_not_allowed, invalid_parameter_value.';
+
+--
+-- Workers, relays, statistics.
+--
+CREATE FUNCTION outbox.start_keeper() RETURNS void
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_start_keeper';
+COMMENT ON FUNCTION outbox.start_keeper() IS
+    'Asks the launcher, at commit, to start this database''s keeper if it is not running. CREATE EXTENSION does this by itself.';
+
+CREATE FUNCTION outbox.alter_relay(name text, options jsonb) RETURNS jsonb
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_alter_relay';
+COMMENT ON FUNCTION outbox.alter_relay(text, jsonb) IS
+    'Changes the options given and leaves the others; a key whose value is null goes back to its default. Returns the options now set. Takes effect at commit, while the relay runs. Errors: undefined_object, invalid_parameter_value.';
+
+CREATE FUNCTION outbox.reclaim(older_than interval DEFAULT '5 minutes', relay text DEFAULT NULL) RETURNS bigint
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_reclaim';
+COMMENT ON FUNCTION outbox.reclaim(interval, text) IS
+    'Every lane (of the relay; null: of all) with a claim older than that drops its connection and takes its events up again from its progress. Returns how many events were claimed by these lanes. Errors: undefined_object, null_value_not_allowed.';
+
+CREATE FUNCTION outbox.stats(
+    OUT relay            text,
+    OUT lane             smallint,
+    OUT state            text,
+    OUT since            timestamptz,
+    OUT detail           text,
+    OUT pid              integer,
+    OUT broker           text,
+    OUT published        bigint,
+    OUT confirmed        bigint,
+    OUT returned         bigint,
+    OUT refused          bigint,
+    OUT republished      bigint,
+    OUT bytes            bigint,
+    OUT reconnects       bigint,
+    OUT in_flight        bigint,
+    OUT claimed          bigint,
+    OUT oldest_claim     timestamptz,
+    OUT backlog          bigint,
+    OUT oldest_pending   timestamptz,
+    OUT delay_p50        interval,
+    OUT delay_p95        interval,
+    OUT delay_p99        interval,
+    OUT memory           bigint,
+    OUT last_error       text,
+    OUT last_error_at    timestamptz
+) RETURNS SETOF record
+    LANGUAGE c STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_stats';
+COMMENT ON FUNCTION outbox.stats() IS
+    'A row per relay and lane: state, since when and why, and counts since the server started (docs/relay.md names each). backlog counts events not yet settled; memory is in bytes.';
+
+CREATE VIEW outbox.stat_relay AS SELECT * FROM outbox.stats();
+COMMENT ON VIEW outbox.stat_relay IS 'outbox.stats() as a view.';
+
+--
+-- Privileges: nothing to the public; monitoring to pg_monitor (docs/getting-started.md has the GRANT lines).
+--
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA outbox FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA outbox FROM PUBLIC;
+GRANT USAGE ON SCHEMA outbox TO pg_monitor;
+GRANT EXECUTE ON FUNCTION outbox.stats() TO pg_monitor;
+GRANT SELECT ON outbox.stat_relay, outbox.rules TO pg_monitor;
+
+-- What pg_dump carries: relays. Never the log or the progress: their transaction ids mean nothing elsewhere.
+SELECT pg_catalog.pg_extension_config_dump('outbox.relay', '');
+
+SELECT outbox.start_keeper();

@@ -1,0 +1,20 @@
+// The extension in the current database, as its catalog has it now.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+namespace outbox::pg {
+
+// InvalidOid if the extension is not installed in this database. Inside a transaction.
+Oid extension_oid();
+
+// The OID of a table or view of schema outbox; InvalidOid if there is none. Inside a transaction.
+Oid table_oid(const char *name);
+
+// True in every process of a server that has the library in shared_preload_libraries.
+bool preloaded();
+
+// Raises object_not_in_prerequisite_state, with the line to add to postgresql.conf, unless preloaded().
+void require_preload();
+
+} // namespace outbox::pg

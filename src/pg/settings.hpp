@@ -1,0 +1,32 @@
+// All outbox_relay.* settings (docs/settings.md describes them). Defined once, at preload.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+namespace outbox::pg::settings {
+
+// Registers the settings with the server. From _PG_init, in the postmaster.
+void define();
+
+// The broker's URL with its password: never show it. Empty: no broker is set.
+// What SHOW, pg_settings and the server's log see in its place is a constant.
+const char *amqp_url();
+
+extern char *databases;        // comma-separated names; empty: every database that has the extension
+extern int heartbeat;          // seconds
+extern int connect_timeout;    // milliseconds
+extern int confirm_timeout;    // milliseconds
+extern int stop_timeout;       // milliseconds
+extern int max_in_flight;      // messages
+extern int max_in_flight_size; // kilobytes
+extern int max_claims;         // events
+extern int max_claims_size;    // kilobytes
+extern int batch_size;         // events
+extern int batch_bytes;        // kilobytes
+extern int max_message_size;   // kilobytes
+extern int poll_interval_min;  // milliseconds
+extern int poll_interval_max;  // milliseconds
+extern int progress_interval;  // milliseconds
+extern int clock_offset;       // seconds, added to the clock that ids are made from: for tests
+
+} // namespace outbox::pg::settings
