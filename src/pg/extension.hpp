@@ -11,7 +11,8 @@ Oid extension_oid();
 // The OID of a table or view of schema outbox; InvalidOid if there is none. Inside a transaction.
 Oid table_oid(const char *name);
 
-// True in every process of a server that has the library in shared_preload_libraries.
+// From _PG_init: this server has the library in shared_preload_libraries. Every process of it inherits that.
+void mark_preloaded();
 bool preloaded();
 
 // Raises object_not_in_prerequisite_state, with the line to add to postgresql.conf, unless preloaded().

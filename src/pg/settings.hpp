@@ -5,11 +5,14 @@
 
 namespace outbox::pg::settings {
 
+// Says what is wrong with a URL; false: nothing. Both texts are palloc'd or static, and name no password.
+using UrlCheck = bool (*)(const char *url, const char **problem, const char **hint);
+
 // Registers the settings with the server. From _PG_init, in the postmaster.
-void define();
+void define(UrlCheck find_url_problem);
 
 // The broker's URL with its password: never show it. Empty: no broker is set.
-// What SHOW, pg_settings and the server's log see in its place is a constant.
+// SHOW, pg_settings and the server's log see a constant in its place.
 const char *amqp_url();
 
 extern char *databases;        // comma-separated names; empty: every database that has the extension

@@ -1,0 +1,80 @@
+// What differs between PostgreSQL 15 and 18. The only place that asks for the server's version.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/wait_event.h"
+#if PG_VERSION_NUM >= 160000
+#include "catalog/pg_database.h"
+#endif
+#if PG_VERSION_NUM >= 180000
+#include "storage/waiteventset.h"
+#endif
+}
+
+namespace outbox::pg::compat {
+
+// Memory for a setting's value or its check hook's `extra`; null if there is none (16 has its own allocator).
+inline void *guc_allocate(std::size_t size)
+{
+#if PG_VERSION_NUM >= 160000
+    return guc_malloc(LOG, size);
+#else
+    return malloc(size);
+#endif
+}
+
+inline void guc_release(void *memory)
+{
+#if PG_VERSION_NUM >= 160000
+    guc_free(memory);
+#else
+    free(memory);
+#endif
+}
+
+// The number that ProcSendSignal wakes this process by.
+inline int my_proc_number()
+{
+#if PG_VERSION_NUM >= 170000
+    return MyProcNumber;
+#else
+    return MyProc->pgprocno;
+#endif
+}
+
+inline WaitEventSet *create_wait_event_set(int events)
+{
+#if PG_VERSION_NUM >= 170000
+    return CreateWaitEventSet(nullptr, events);
+#else
+    return CreateWaitEventSet(TopMemoryContext, events);
+#endif
+}
+
+// A wait event of the extension's own, by name where the server has such names (17); else "Extension".
+inline uint32 wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+    return WaitEventExtensionNew(name);
+#else
+    (void)name;
+    return PG_WAIT_EXTENSION;
+#endif
+}
+
+inline bool owns_database(Oid database, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(DatabaseRelationId, database, role);
+#else
+    return pg_database_ownercheck(database, role);
+#endif
+}
+
+} // namespace outbox::pg::compat

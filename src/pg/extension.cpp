@@ -1,0 +1,46 @@
+#include "pg/extension.hpp"
+
+extern "C" {
+#include "catalog/namespace.h"
+#include "commands/extension.h"
+#include "utils/lsyscache.h"
+}
+
+namespace outbox::pg {
+
+namespace {
+bool is_preloaded = false;
+}
+
+Oid extension_oid() { return get_extension_oid("outbox_relay", true); }
+
+Oid table_oid(const char *name)
+{
+    const Oid schema = get_namespace_oid("outbox", true);
+    return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+}
+
+void mark_preloaded() { is_preloaded = true; }
+
+bool preloaded() { return is_preloaded; }
+
+void require_preload()
+{
+    if (!is_preloaded)
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("outbox_relay is not in shared_preload_libraries"),
+                errdetail("The library keeps its clock in shared memory and runs background workers, so the server "
+                          "must load it when it starts."),
+                errhint("Add shared_preload_libraries = 'outbox_relay' to postgresql.conf (after a comma, if it names "
+                        "others) and restart the server."));
+}
+
+} // namespace outbox::pg
+
+OUTBOX_SQL_FUNCTION(outbox_check_preload)
+
+Datum outbox_check_preload(PG_FUNCTION_ARGS)
+{
+    outbox::pg::require_preload();
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,128 @@
+// The broker's URL holds a password, and a setting's value has many readers: SHOW, pg_settings (its reset_val
+// bypasses show hooks), and the server's log when a reload changes it. So the value the server keeps is always
+// the constant `hidden`; the real one travels in the check hook's `extra`, which only the assign hook sees.
+// As the constant never changes, a reload that changes the URL logs nothing either.
+#include "pg/settings.hpp"
+
+#include "pg/compat.hpp"
+
+namespace outbox::pg::settings {
+
+char *databases;
+int heartbeat;
+int connect_timeout;
+int confirm_timeout;
+int stop_timeout;
+int max_in_flight;
+int max_in_flight_size;
+int max_claims;
+int max_claims_size;
+int batch_size;
+int batch_bytes;
+int max_message_size;
+int poll_interval_min;
+int poll_interval_max;
+int progress_interval;
+int clock_offset;
+
+namespace {
+
+constexpr char hidden[] = "(hidden)";
+
+char *shown_amqp_url; // the server's variable: always `hidden`
+const char *real_amqp_url = "";
+UrlCheck find_url_problem;
+
+char *copy_for_guc(const char *value)
+{
+    const std::size_t size = std::strlen(value) + 1;
+    auto *copy = static_cast<char *>(compat::guc_allocate(size));
+    if (copy != nullptr)
+        std::memcpy(copy, value, size);
+    return copy;
+}
+
+bool check_amqp_url(char **new_value, void **extra, GucSource)
+{
+    // The constant comes back where the server copies settings from one process to another.
+    const char *url = std::strcmp(*new_value, hidden) == 0 ? "" : *new_value;
+
+    const char *problem = nullptr;
+    const char *hint = nullptr;
+    if (*url != '\0' && find_url_problem(url, &problem, &hint)) {
+        // Without a message of ours the server would print the value, password and all.
+        GUC_check_errmsg("invalid value for parameter \"outbox_relay.amqp_url\": %s", problem);
+        if (hint != nullptr)
+            GUC_check_errhint("%s", hint);
+        return false;
+    }
+
+    char *kept = copy_for_guc(url);
+    char *shown = copy_for_guc(hidden);
+    if (kept == nullptr || shown == nullptr)
+        return false;
+    *extra = kept;
+    compat::guc_release(*new_value);
+    *new_value = shown;
+    return true;
+}
+
+void assign_amqp_url(const char *, void *extra) { real_amqp_url = static_cast<const char *>(extra); }
+
+void define_int(const char *name, const char *description, int *variable, int default_value, int min, int max,
+                int flags)
+{
+    DefineCustomIntVariable(name, description, nullptr, variable, default_value, min, max, PGC_SIGHUP, flags, nullptr,
+                            nullptr, nullptr);
+}
+
+} // namespace
+
+const char *amqp_url() { return real_amqp_url; }
+
+void define(UrlCheck check)
+{
+    find_url_problem = check;
+
+    DefineCustomStringVariable("outbox_relay.amqp_url", "The broker: amqp://user:password@host:port/vhost.",
+                               "Empty: no broker is set. The value is never shown.", &shown_amqp_url, "", PGC_SIGHUP,
+                               GUC_SUPERUSER_ONLY, check_amqp_url, assign_amqp_url, nullptr);
+    DefineCustomStringVariable("outbox_relay.databases", "Databases to relay from, separated by commas.",
+                               "Empty: every database that has the extension.", &databases, "", PGC_SIGHUP, 0, nullptr,
+                               nullptr, nullptr);
+
+    define_int("outbox_relay.heartbeat", "Heartbeat asked of the broker.", &heartbeat, 10, 1, 3600, GUC_UNIT_S);
+    define_int("outbox_relay.connect_timeout", "Time to resolve, connect, log in and check the exchange.",
+               &connect_timeout, 3000, 100, 60000, GUC_UNIT_MS);
+    define_int("outbox_relay.confirm_timeout", "A confirm later than this breaks the connection.", &confirm_timeout,
+               60000, 1000, INT_MAX, GUC_UNIT_MS);
+    define_int("outbox_relay.stop_timeout", "Time a stopping lane waits for confirms.", &stop_timeout, 2000, 0, 60000,
+               GUC_UNIT_MS);
+    define_int("outbox_relay.max_in_flight", "Messages published and not yet confirmed, per lane.", &max_in_flight,
+               4096, 1, 65535, 0);
+    define_int("outbox_relay.max_in_flight_size", "Bytes published and not yet confirmed, per lane.",
+               &max_in_flight_size, 16 * 1024, 64, INT_MAX, GUC_UNIT_KB);
+    define_int("outbox_relay.max_claims", "Events read and not yet settled, per lane.", &max_claims, 20000, 1, 1000000,
+               0);
+    define_int("outbox_relay.max_claims_size", "Bytes of events read and not yet settled, per lane.", &max_claims_size,
+               64 * 1024, 64, INT_MAX, GUC_UNIT_KB);
+    define_int("outbox_relay.batch_size", "Events read from the log at a time.", &batch_size, 1000, 1, 100000, 0);
+    define_int("outbox_relay.batch_bytes", "Bytes of payload read from the log at a time.", &batch_bytes, 4 * 1024, 64,
+               INT_MAX, GUC_UNIT_KB);
+    define_int("outbox_relay.max_message_size", "Largest message body that is sent.", &max_message_size, 16 * 1024, 1,
+               512 * 1024, GUC_UNIT_KB);
+    define_int("outbox_relay.poll_interval_min", "Shortest wait between two looks at the log without a wake-up.",
+               &poll_interval_min, 250, 10, 60000, GUC_UNIT_MS);
+    define_int("outbox_relay.poll_interval_max", "Longest wait between two looks at the log without a wake-up.",
+               &poll_interval_max, 2000, 10, 600000, GUC_UNIT_MS);
+    define_int("outbox_relay.progress_interval", "Time between two progress records under load.", &progress_interval,
+               200, 10, 60000, GUC_UNIT_MS);
+
+    DefineCustomIntVariable("outbox_relay.clock_offset", "Added to the clock that event ids are made from.",
+                            "For tests.", &clock_offset, 0, -1000000000, 1000000000, PGC_SUSET,
+                            GUC_UNIT_S | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, nullptr, nullptr, nullptr);
+
+    MarkGUCPrefixReserved("outbox_relay");
+}
+
+} // namespace outbox::pg::settings
