@@ -1,0 +1,158 @@
+"""What a queue holds, as an independent client sees it.
+
+Most tests read a queue after the fact: its order is the order in which the broker took the messages, and a
+message that is in it twice was published twice. read_queue does that. Consumer is the live one: a process of
+its own, so that the clock it reads is not held up by the writers of the test.
+"""
+
+import json
+import multiprocessing
+import queue as queues
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pika
+
+
+@dataclass
+class Received:
+    """One message. body is None where the reader was asked not to keep it."""
+
+    event_id: str
+    id: int
+    event_type: str
+    key: tuple
+    arrived: float
+    redelivered: bool
+    routing_key: str = ""
+    headers: dict = field(default_factory=dict)
+    properties: pika.BasicProperties = None
+    body: bytes = None
+
+    @cached_property
+    def envelope(self):
+        return json.loads(self.body)
+
+
+def received(method, properties, body, keep=True):
+    headers = properties.headers or {}
+    message = Received(
+        event_id=properties.message_id,
+        id=int(headers.get("outbox-id", 0)),
+        event_type=properties.type,
+        key=(headers.get("entity-type"), headers.get("entity-id")),
+        arrived=time.time(),
+        redelivered=method.redelivered,
+    )
+    if keep:
+        message.routing_key, message.headers, message.properties, message.body = method.routing_key, headers, properties, body
+    return message
+
+
+class QueueReader:
+    """Takes messages off a queue in order and acknowledges them."""
+
+    def __init__(self, broker, queue, keep=True, prefetch=2000):
+        self.connection = broker.connect()
+        self.channel = self.connection.channel()
+        self.channel.basic_qos(prefetch_count=prefetch)
+        self.keep = keep
+        self.prefetch = prefetch
+        self.queue = queue
+
+    def read(self, quiet):
+        """Yields messages until none has come for `quiet` seconds."""
+        unacknowledged = 0
+        for method, properties, body in self.channel.consume(self.queue, inactivity_timeout=quiet):
+            if method is None:
+                break
+            yield received(method, properties, body, self.keep)
+            unacknowledged += 1
+            if unacknowledged >= self.prefetch // 4:
+                self.channel.basic_ack(method.delivery_tag, multiple=True)
+                unacknowledged = 0
+        if unacknowledged:
+            self.channel.basic_ack(0, multiple=True)
+        self.channel.cancel()
+
+    def close(self):
+        if self.connection.is_open:
+            self.connection.close()
+
+
+def read_queue(broker, queue, expected, timeout=60, quiet=0.5, keep=True):
+    """Reads the queue until the expected event ids have come and nothing follows them, or until timeout.
+
+    Returns all messages in the order of the queue. It does not complain: the checker does.
+    """
+    missing = set(expected)
+    messages = []
+    deadline = time.monotonic() + timeout
+    reader = QueueReader(broker, queue, keep)
+    try:
+        while True:
+            for message in reader.read(quiet):
+                messages.append(message)
+                missing.discard(message.event_id)
+            if not missing or time.monotonic() > deadline:
+                return messages
+    finally:
+        reader.close()
+
+
+def _consume(broker, queue, keep, sink, stop, ready):
+    reader = QueueReader(broker, queue, keep, prefetch=500)
+    ready.set()
+    while not stop.is_set():
+        for message in reader.read(0.05):
+            sink.put(message)
+            if stop.is_set():
+                break
+    reader.close()
+
+
+class Consumer:
+    """A live consumer in a process of its own: messages() gives what has arrived since the last call."""
+
+    def __init__(self, broker, queue, keep=True):
+        context = multiprocessing.get_context("fork")
+        self._sink = context.Queue()
+        self._stop = context.Event()
+        ready = context.Event()
+        self._process = context.Process(target=_consume, args=(broker, queue, keep, self._sink, self._stop, ready),
+                                        daemon=True)
+        self._process.start()
+        if not ready.wait(15):
+            raise AssertionError("the consumer did not connect")
+
+    def messages(self, timeout=0.0):
+        """Everything that has arrived, waiting up to timeout for the first message."""
+        found = []
+        try:
+            found.append(self._sink.get(timeout=timeout) if timeout else self._sink.get_nowait())
+            while True:
+                found.append(self._sink.get_nowait())
+        except queues.Empty:
+            return found
+
+    def wait_for(self, count, timeout=30):
+        """At least count messages, in order of arrival; fewer if they do not come in time."""
+        found = []
+        deadline = time.monotonic() + timeout
+        while len(found) < count and time.monotonic() < deadline:
+            found += self.messages(0.2)
+        return found
+
+    def close(self):
+        self._stop.set()
+        self._process.join(10)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join(5)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,56 @@
+"""A server with the extension and a broker, joined by the relay `default`, and a queue that takes every message."""
+
+from harness import checker
+from harness.consumer import read_queue
+from harness.waiting import wait_until
+
+QUEUE = "everything"
+
+
+class Stage:
+    def __init__(self, pg, broker):
+        self.pg = pg
+        self.broker = broker
+        self.queue = QUEUE
+
+    def open(self, bind=True):
+        """Declares the queue, starts the server and creates the extension."""
+        if bind:
+            self.broker.declare(self.queue)
+        self.pg.start()
+        self.pg.execute("CREATE EXTENSION outbox_relay")
+        return self
+
+    def close(self):
+        self.pg.remove()
+        self.broker.recover()
+        self.broker.delete(queues=[self.queue], exchanges=["outbox"])
+
+    # What the relay says
+
+    def stats(self):
+        """outbox.stats() of the relay `default` as a dict; empty while its lane has not reported."""
+        with self.pg.connect() as session:
+            cursor = session.execute("SELECT * FROM outbox.stats() WHERE relay = 'default'")
+            row = cursor.fetchone()
+            return dict(zip((column.name for column in cursor.description), row)) if row else {}
+
+    def lane_pid(self, timeout=30):
+        return wait_until(lambda: self.stats().get("pid"), timeout, "a lane of the relay runs")
+
+    def wait_settled(self, timeout=120):
+        """Waits until the relay has nothing left to do."""
+        def settled():
+            now = self.stats()
+            return now and now["pid"] and now["backlog"] == 0 and now["in_flight"] == 0
+        wait_until(settled, timeout, "the relay has settled everything", interval=0.1)
+
+    # What has arrived
+
+    def read(self, timeout=60, keep=True):
+        """(committed events, received messages), once all of the former have come or time is up."""
+        committed = checker.committed_events(self.pg)
+        return committed, read_queue(self.broker, self.queue, {row[0] for row in committed}, timeout, keep=keep)
+
+    def report(self, timeout=60):
+        return checker.check(*self.read(timeout, keep=False))
