@@ -1,0 +1,106 @@
+-- A part of the project tracker Plane's schema: what the demo and the end-to-end tests change.
+CREATE TABLE states (
+    id              uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    workspace_id    uuid,
+    project_id      uuid,
+    name            varchar(255) NOT NULL,
+    color           varchar(255),
+    description     text,
+    slug            varchar(100),
+    sequence        float8,
+    "group"         varchar(20),
+    is_triage       boolean NOT NULL DEFAULT false,
+    "default"       boolean NOT NULL DEFAULT false,
+    external_source varchar(255),
+    external_id     varchar(255),
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz NOT NULL DEFAULT now(),
+    deleted_at      timestamptz,
+    created_by_id   uuid,
+    updated_by_id   uuid
+);
+
+CREATE TABLE labels (
+    id              uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    workspace_id    uuid,
+    project_id      uuid,
+    parent_id       uuid,
+    name            varchar(255) NOT NULL,
+    color           varchar(255),
+    description     text,
+    sort_order      float8,
+    external_source varchar(255),
+    external_id     varchar(255),
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz NOT NULL DEFAULT now(),
+    deleted_at      timestamptz,
+    created_by_id   uuid,
+    updated_by_id   uuid
+);
+
+CREATE TABLE issues (
+    id                   uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    workspace_id         uuid,
+    project_id           uuid,
+    parent_id            uuid,
+    state_id             uuid REFERENCES states,
+    estimate_point_id    uuid,
+    type_id              uuid,
+    point                int,
+    name                 varchar(255) NOT NULL,
+    description_json     jsonb,
+    description_html     text,
+    description_stripped text,
+    description_binary   bytea,
+    priority             varchar(30) NOT NULL DEFAULT 'none',
+    start_date           date,
+    target_date          date,
+    sequence_id          int,
+    sort_order           float8,
+    completed_at         timestamptz,
+    archived_at          date,
+    is_draft             boolean NOT NULL DEFAULT false,
+    external_source      varchar(255),
+    external_id          varchar(255),
+    created_at           timestamptz NOT NULL DEFAULT now(),
+    updated_at           timestamptz NOT NULL DEFAULT now(),
+    deleted_at           timestamptz,
+    created_by_id        uuid,
+    updated_by_id        uuid
+);
+
+CREATE TABLE issue_comments (
+    id               uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    workspace_id     uuid,
+    project_id       uuid,
+    comment_stripped text,
+    comment_html     text,
+    comment_json     jsonb,
+    attachments      text[],
+    issue_id         uuid REFERENCES issues,
+    actor_id         uuid,
+    parent_id        uuid,
+    description_id   uuid,
+    access           varchar(100),
+    external_source  varchar(255),
+    external_id      varchar(255),
+    edited_at        timestamptz,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    updated_at       timestamptz NOT NULL DEFAULT now(),
+    deleted_at       timestamptz,
+    created_by_id    uuid,
+    updated_by_id    uuid
+);
+
+CREATE TABLE cycle_issues (
+    id            uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    workspace_id  uuid,
+    project_id    uuid,
+    issue_id      uuid REFERENCES issues,
+    cycle_id      uuid,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    updated_at    timestamptz NOT NULL DEFAULT now(),
+    deleted_at    timestamptz,
+    created_by_id uuid,
+    updated_by_id uuid
+);
