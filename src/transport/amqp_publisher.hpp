@@ -4,14 +4,14 @@
 // Life: constructed = connected; any Error thrown = the connection is useless, destroy the publisher.
 #pragma once
 
-#include "transport/amqp_url.hpp"
+#include "transport/error.hpp"
 #include "transport/message.hpp"
+#include "transport/target.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 namespace outbox::transport {
@@ -20,33 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 // Chosen by the caller for each message and handed back with its outcome.
 using Token = std::uint64_t;
-
-struct Target {
-    AmqpUrl url;
-    std::string exchange;                // "" is the broker's default exchange: never declared or checked
-    std::string exchange_type = "topic";
-    bool declare = true;                 // declare (durable) an exchange that the passive check did not find
-    std::string connection_name;         // shown by the broker's management tools
-    std::chrono::seconds heartbeat{10};
-    std::chrono::milliseconds connect_timeout{3000}; // all of: resolve, connect, log in, declare
-    std::size_t max_message_size = 16 * 1024 * 1024; // body bytes
-    bool operator==(const Target &) const = default;
-};
-
-class Error : public std::runtime_error {
-  public:
-    enum class Kind {
-        unreachable,  // could not resolve or connect, or the handshake did not end in time
-        login,        // the broker refused user, password or vhost
-        closed,       // the broker closed the channel or connection (missing exchange, access, precondition)
-        lost,         // the connection broke, or heartbeats stopped
-    };
-    Error(Kind kind, const std::string &message) : std::runtime_error(message), kind_(kind) {}
-    Kind kind() const { return kind_; }
-
-  private:
-    Kind kind_;
-};
 
 // How the broker answered one message.
 struct Outcome {
@@ -57,9 +30,9 @@ struct Outcome {
     };
     Kind kind;
     Token token;
-    Clock::duration elapsed;       // since the publish
-    std::uint16_t reply_code = 0;  // of basic.return
-    std::string reply_text;        // of basic.return
+    Clock::duration elapsed;      // since the publish
+    std::uint16_t reply_code = 0; // of basic.return
+    std::string reply_text;       // of basic.return
 };
 
 class AmqpPublisher {

@@ -16,7 +16,7 @@ struct Message {
     std::string message_id;
     std::string type;
     std::string content_type;
-    std::string app_id;         // empty: not sent
+    std::string app_id;          // empty: not sent
     std::uint64_t timestamp = 0; // seconds since 1970
     std::vector<std::pair<std::string, HeaderValue>> headers;
     std::string body;

@@ -1,0 +1,20 @@
+// From nothing to a channel in confirm mode, within the target's connect_timeout.
+#pragma once
+
+#include "transport/error.hpp"
+#include "transport/rabbitmq_c.hpp"
+#include "transport/target.hpp"
+
+namespace outbox::transport {
+
+// Connects, logs in, opens publish_channel, checks or declares the exchange, selects confirms. Throws Error, never
+// with the password in its text.
+Connection open_session(const Target &target);
+
+// For a status other than AMQP_STATUS_OK of a library call on an established connection.
+[[noreturn]] void throw_lost(int status);
+
+// The broker's own words: "404 NOT_FOUND - no exchange 'x' in vhost '/'".
+std::string broker_text(std::uint16_t code, amqp_bytes_t text);
+
+} // namespace outbox::transport
