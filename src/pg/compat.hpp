@@ -4,10 +4,13 @@
 #include "pg/postgres.hpp"
 
 extern "C" {
+#include "access/genam.h"
+#include "access/transam.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 #include "utils/wait_event.h"
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_database.h"
@@ -74,6 +77,26 @@ inline bool owns_database(Oid database, Oid role)
     return object_ownercheck(DatabaseRelationId, database, role);
 #else
     return pg_database_ownercheck(database, role);
+#endif
+}
+
+// An index scan without keys (18 added instrumentation).
+inline IndexScanDesc index_beginscan(Relation table, Relation index, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 180000
+    return ::index_beginscan(table, index, snapshot, nullptr, 0, 0);
+#else
+    return ::index_beginscan(table, index, snapshot, 0, 0);
+#endif
+}
+
+// The oldest transaction whose status can still be looked up. Read it under XactTruncationLock.
+inline TransactionId oldest_clog_xid()
+{
+#if PG_VERSION_NUM >= 170000
+    return TransamVariables->oldestClogXid;
+#else
+    return ShmemVariableCache->oldestClogXid;
 #endif
 }
 

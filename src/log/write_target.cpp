@@ -1,0 +1,175 @@
+#include "log/write_target.hpp"
+
+#include "log/catalog.hpp"
+#include "log/clock.hpp"
+#include "log/highest_id.hpp"
+#include "pg/extension.hpp"
+
+extern "C" {
+#include "catalog/index.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/partition.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+}
+
+namespace outbox::log {
+
+namespace {
+
+constexpr const char *column_names[column_count] = {
+    "id",           "xid",        "slice",        "event_id",   "event_type",   "entity_type",    "entity_id",
+    "ordering_key", "payload",    "workspace_id", "project_id", "initiator_id", "initiator_type", "schema_version",
+    "headers",      "created_at",
+};
+
+struct Cache {
+    WriteTarget target;
+    Oid slice_table;      // outbox.slice
+    MemoryContext memory; // of what target points to: dropped with one call
+};
+
+Cache cache;
+bool complete;    // cache was made to its end
+bool invalidated; // since it was made, or while it was
+Oid raised_for;   // the outbox.event whose highest id the clock was raised to
+
+// Only marks: the cache may be in use, and the server's caches must not be touched in here.
+void on_relcache_invalidation(Datum, Oid relation)
+{
+    if (relation == InvalidOid || relation == cache.target.relation || relation == cache.target.event ||
+        relation == cache.slice_table)
+        invalidated = true;
+}
+
+[[noreturn]] void raise_not_installed()
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension outbox_relay is not installed in this database"),
+            errdetail("The table outbox.event, which events are written to, does not exist here."),
+            errhint("Run CREATE EXTENSION outbox_relay, or drop the triggers that call outbox.capture()."));
+    pg_unreachable();
+}
+
+std::int16_t slice_written_now(Oid slice_table)
+{
+    int slice = -1;
+    for_each_row(slice_table, [&](HeapTuple tuple, TupleDesc descriptor) {
+        Datum writing;
+        Datum number;
+        if (column_value(tuple, descriptor, slice_table, "writing", &writing) && DatumGetBool(writing) &&
+            column_value(tuple, descriptor, slice_table, "slice", &number))
+            slice = DatumGetInt16(number);
+    });
+    if (slice < 0)
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("no slice of outbox.event is being written"),
+                errdetail("No row of outbox.slice has \"writing\" set."),
+                errhint("Run UPDATE outbox.slice SET writing = true WHERE slice = 0."));
+    return static_cast<std::int16_t>(slice);
+}
+
+Oid table_of_slice(std::int16_t slice)
+{
+    char name[NAMEDATALEN];
+    snprintf(name, sizeof(name), "event_%d", slice);
+    const Oid table = pg::table_oid(name);
+    if (!OidIsValid(table))
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("table outbox.%s does not exist", name),
+                errdetail("outbox.slice says that events are written to slice %d.", slice),
+                errhint("Drop the extension and create it again."));
+    return table;
+}
+
+void learn_indexes(Relation relation, WriteTarget *target)
+{
+    List *indexes = RelationGetIndexList(relation);
+    target->indexes = static_cast<Oid *>(palloc(sizeof(Oid) * list_length(indexes)));
+    target->index_infos = static_cast<IndexInfo **>(palloc(sizeof(IndexInfo *) * list_length(indexes)));
+    ListCell *cell;
+    foreach (cell, indexes) {
+        Relation index = index_open(lfirst_oid(cell), RowExclusiveLock);
+        IndexInfo *info = BuildIndexInfo(index);
+        if (info->ii_ExclusionOps != nullptr)
+            ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("exclusion constraint \"%s\" on the log is not supported", RelationGetRelationName(index)),
+                    errdetail("Events are written without the executor, which would check it."),
+                    errhint("Drop the constraint."));
+        if (info->ii_ReadyForInserts) {
+            target->indexes[target->index_count] = RelationGetRelid(index);
+            target->index_infos[target->index_count++] = info;
+        }
+        index_close(index, NoLock);
+    }
+    list_free(indexes);
+}
+
+void learn_columns(Relation relation, WriteTarget *target)
+{
+    for (int i = 0; i < column_count; i++)
+        target->attribute[i] = get_attnum(target->relation, column_names[i]);
+    // The descriptor is copied: the relation cache's own may go while the slot is kept.
+    target->slot = MakeTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(relation)), &TTSOpsVirtual);
+    target->default_initiator_type = cstring_to_text("USER");
+}
+
+// Each OID goes into the cache as soon as it is known: from then on an invalidation of it counts.
+void learn()
+{
+    cache.target.event = pg::table_oid("event");
+    cache.slice_table = pg::table_oid("slice");
+    if (!OidIsValid(cache.target.event) || !OidIsValid(cache.slice_table))
+        raise_not_installed();
+    cache.target.slice = slice_written_now(cache.slice_table);
+    cache.target.relation = table_of_slice(cache.target.slice);
+
+    Relation relation = table_open(cache.target.relation, RowExclusiveLock);
+    cache.memory = AllocSetContextCreate(CacheMemoryContext, "outbox write target", ALLOCSET_SMALL_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(cache.memory);
+    learn_columns(relation, &cache.target);
+    learn_indexes(relation, &cache.target);
+    MemoryContextSwitchTo(caller);
+    table_close(relation, NoLock);
+}
+
+void make_cache()
+{
+    static bool registered = false;
+    if (!registered) {
+        CacheRegisterRelcacheCallback(on_relcache_invalidation, 0);
+        registered = true;
+    }
+
+    complete = false;
+    do {
+        if (cache.memory != nullptr)
+            MemoryContextDelete(cache.memory);
+        cache = {};
+        invalidated = false;
+        learn();
+    } while (invalidated);
+    complete = true;
+}
+
+} // namespace
+
+const WriteTarget &write_target()
+{
+    if (!write_target_is_current())
+        make_cache();
+    // An extension that was dropped and created again is another log.
+    if (raised_for != cache.target.event) {
+        raise_clock(highest_id(cache.target.event));
+        raised_for = cache.target.event;
+    }
+    return cache.target;
+}
+
+bool write_target_is_current()
+{
+    return complete && !invalidated;
+}
+
+} // namespace outbox::log
