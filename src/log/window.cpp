@@ -1,0 +1,105 @@
+// The window algorithm: DESIGN of the position in position.hpp, the queries in window_query.cpp.
+//
+// A cursor on an id loses events, because a lower id can commit later; a cursor on transaction ids breaks the
+// order, because a lower xid can commit later. So the position is a snapshot, and the order inside a window is the
+// id. The trap: a snapshot's xmax is the latest *completed* transaction plus one, so a running transaction may lie
+// at or above it, in no list, and may have taken its ids long ago. The first query of a window therefore never
+// looks at ids.
+#include "log/window.hpp"
+
+#include "log/window_query.hpp"
+#include "pg/guard.hpp"
+
+namespace outbox::log {
+
+namespace {
+
+struct Sink {
+    const std::function<void(const EventView &)> &function;
+    std::exception_ptr exception;
+};
+
+// The executor is C: an exception must wait until it has returned.
+bool show(void *context, const EventView &event) noexcept
+{
+    auto *sink = static_cast<Sink *>(context);
+    try {
+        sink->function(event);
+        return true;
+    } catch (...) {
+        sink->exception = std::current_exception();
+        return false;
+    }
+}
+
+Step next_step(const Position &position)
+{
+    if (!position.outstanding.empty())
+        return Step::reread;
+    return position.open ? Step::resume : Step::fresh;
+}
+
+// The position behind a chunk.
+Position advanced(Position position, Step step, const ChunkResult &chunk)
+{
+    switch (step) {
+    case Step::reread:
+        if (chunk.limited)
+            position.outstanding.drop_through(chunk.last);
+        else
+            position.outstanding = {};
+        break;
+    case Step::resume:
+        if (chunk.limited) {
+            position.open->last = chunk.last;
+        } else {
+            position.done = std::move(position.open->upper);
+            position.open.reset();
+        }
+        break;
+    case Step::fresh:
+        if (chunk.limited)
+            position.open = OpenWindow{Snapshot::parse(chunk.snapshot), chunk.last};
+        else
+            position.done = Snapshot::parse(chunk.snapshot);
+        break;
+    }
+    return position;
+}
+
+} // namespace
+
+WindowReader::WindowReader(Position position) : position_(std::move(position)) {}
+
+WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function<void(const EventView &)> &sink)
+{
+    const Step step = next_step(position_);
+    const std::string done = position_.done.text();
+    const std::string upper = position_.open ? position_.open->upper.text() : "";
+    const std::string outstanding = position_.outstanding.text();
+    const ChunkQuery query{
+        .step = step,
+        .done = done.c_str(),
+        .upper = position_.open ? upper.c_str() : nullptr,
+        .last = position_.open ? position_.open->last : EventId{},
+        .outstanding = outstanding.c_str(),
+        .rows = limits.rows,
+        .bytes = limits.bytes,
+    };
+
+    Sink state{sink, nullptr};
+    const ChunkResult chunk = pg::call([&] { return read_chunk(query, show, &state); });
+    if (state.exception)
+        std::rethrow_exception(state.exception);
+
+    position_ = advanced(position_, step, chunk);
+    // Behind what was outstanding, or behind an open window, lies at least one window more.
+    return step == Step::fresh && !chunk.limited ? Chunk::all_read : Chunk::more;
+}
+
+bool WindowReader::rereading() const
+{
+    return !position_.outstanding.empty();
+}
+
+} // namespace outbox::log

@@ -1,0 +1,42 @@
+// The three queries of the window algorithm, streamed: a row is shown and forgotten before the next one is
+// fetched, so memory does not depend on how much there is to read. Server regime.
+#pragma once
+
+#include "log/event.hpp"
+#include "pg/postgres.hpp"
+
+namespace outbox::log {
+
+// Which events a chunk is made of, always in the order of their ids.
+enum class Step {
+    reread, // those named by `outstanding` that are visible in `done`, or in `upper` up to `last`
+    resume, // those of the open window: not visible in `done`, visible in `upper`, behind `last`
+    fresh,  // all that are visible now and were not in `done`
+};
+
+// Snapshots and ranges are in their text form.
+struct ChunkQuery {
+    Step step;
+    const char *done;
+    const char *upper; // null: no window is open
+    EventId last;
+    const char *outstanding;
+    std::int64_t rows;
+    std::size_t bytes;
+};
+
+struct ChunkResult {
+    bool limited;         // a limit ended the chunk: there may be more
+    std::int64_t shown;   // events
+    EventId last;         // the last one shown, if any was
+    const char *snapshot; // what the query ran in, palloc'd in the caller's memory context
+};
+
+// Called once for each event. Must not throw. False ends the chunk at once.
+using Show = bool (*)(void *context, const EventView &event);
+
+// Runs the query in a snapshot of its own, then flushes the commits of the transactions it showed (G3).
+// Inside a transaction; leaves no snapshot and no SPI connection behind.
+ChunkResult read_chunk(const ChunkQuery &query, Show show, void *context);
+
+} // namespace outbox::log
