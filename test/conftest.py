@@ -13,6 +13,8 @@ from harness.broker import Broker
 from harness.postgres import Postgres
 from harness.stage import Stage
 
+NOTES = pytest.StashKey()
+
 
 def pytest_configure():
     # A terminated run ends what it started, as an interrupted one does.
@@ -79,17 +81,33 @@ def make_server(request, workdir, pg_config, template):
 
 @pytest.fixture
 def stage(request, broker, make_server):
-    """A Stage, open. @pytest.mark.server(outbox_relay__batch_size=10) gives settings, unbound=True no queue."""
+    """A Stage, open. @pytest.mark.server(outbox_relay__batch_size=10) gives settings; bound=False: no queue is there,
+    connected=False: the relay has not been told of its broker."""
     settings = {}
     for marker in request.node.iter_markers("server"):
         settings = {**marker.kwargs, **settings}
-    unbound = settings.pop("unbound", False)
-    settings.setdefault("outbox_relay__amqp_url", broker.url())
+    bound, connected = settings.pop("bound", True), settings.pop("connected", True)
+    if connected:
+        settings.setdefault("outbox_relay__amqp_url", broker.url())
     opened = Stage(make_server(**settings), broker)
     try:
-        yield opened.open(bind=not unbound)
+        yield opened.open(bind=bound)
     finally:
         opened.close()
+
+
+@pytest.fixture
+def note(request):
+    """note(text): a line with a figure or a report, shown at the end of the run."""
+    return lambda text: request.config.stash.setdefault(NOTES, []).append((request.node.name, str(text)))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    notes = config.stash.get(NOTES, [])
+    if notes:
+        terminalreporter.section("figures")
+        for name, text in notes:
+            terminalreporter.line(f"{name.removeprefix('test_').replace('_', ' ')}\n    {text}")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -57,6 +57,9 @@ class Postgres:
         self._write_settings()
         command = [str(self.bin / "postgres"), "-D", str(self.data)]
         self.process = processes.start(command, self.log, processes.environment())
+        return self.wait_accepting(timeout)
+
+    def wait_accepting(self, timeout=60):
         wait_until(self._accepts, timeout, f"server accepts connections (see {self.log})")
         return self
 

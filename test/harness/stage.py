@@ -1,6 +1,6 @@
 """A server with the extension and a broker, joined by the relay `default`, and a queue that takes every message."""
 
-from harness import checker
+from harness import backlog, checker
 from harness.consumer import read_queue
 from harness.waiting import wait_until
 
@@ -21,10 +21,19 @@ class Stage:
         self.pg.execute("CREATE EXTENSION outbox_relay")
         return self
 
+    def connect_broker(self):
+        """Tells a server that was started without a broker where it is: the relay begins to drain."""
+        self.pg.set(outbox_relay__amqp_url=self.broker.url())
+
     def close(self):
         self.pg.remove()
         self.broker.recover()
         self.broker.delete(queues=[self.queue], exchanges=["outbox"])
+
+    def write(self, events, **how):
+        """Commits that many events (backlog.make)."""
+        with self.pg.connect() as session:
+            backlog.make(session, events, **how)
 
     # What the relay says
 
@@ -37,6 +46,20 @@ class Stage:
 
     def lane_pid(self, timeout=30):
         return wait_until(lambda: self.stats().get("pid"), timeout, "a lane of the relay runs")
+
+    def wait_state(self, *states, timeout=30):
+        """Waits until the lane is in one of the states; returns its stats."""
+        def in_state():
+            now = self.stats()
+            return now if now.get("state") in states else None
+        return wait_until(in_state, timeout, f"the lane is {' or '.join(states)}")
+
+    def wait_confirmed(self, count, timeout=60):
+        """Waits until the broker has confirmed count messages since the server started; returns the lane's stats."""
+        def enough():
+            now = self.stats()
+            return now if now.get("confirmed", 0) >= count else None
+        return wait_until(enough, timeout, f"{count} messages are confirmed", interval=0.02)
 
     def wait_settled(self, timeout=120):
         """Waits until the relay has nothing left to do."""

@@ -1,0 +1,91 @@
+"""kill -9 of everything that can be killed: nothing is lost, order is kept, repeats stay within G6."""
+
+import time
+
+import psycopg
+import pytest
+
+from harness import workload
+from harness.waiting import wait_until
+from harness.workload import Writers
+
+EVENTS = 50_000
+MAX_IN_FLIGHT = 4096
+# What may come again after the death of a lane: what was in flight, and what was settled since the last progress
+# record that reached the disk. A record is made every 200 ms and is not waited for: the WAL writer flushes it
+# within three of its rounds of 200 ms.
+PROGRESS_LAG = 0.2 + 3 * 0.2
+
+
+def kill_lane(stage):
+    stage.pg.kill(stage.lane_pid())
+    stage.pg.wait_accepting()
+
+
+def kill_backend(stage):
+    with stage.pg.connect() as victim:
+        stage.pg.kill(victim.info.backend_pid)
+        with pytest.raises(psycopg.OperationalError):
+            victim.execute("SELECT pg_sleep(10)")
+    stage.pg.wait_accepting()
+
+
+def kill_postmaster(stage):
+    stage.pg.crash()
+    stage.pg.start()
+
+
+def kill_broker(stage):
+    stage.broker.kill()
+    time.sleep(0.5)
+    stage.broker.start()
+
+
+KILLS = {"lane": kill_lane, "backend": kill_backend, "postmaster": kill_postmaster, "broker": kill_broker}
+
+
+def rate_until(stage, count):
+    """Waits until count messages are confirmed; returns how many were confirmed per second meanwhile."""
+    samples = []
+
+    def enough():
+        samples.append((time.monotonic(), stage.stats().get("confirmed", 0)))
+        return samples[-1][1] >= count
+
+    wait_until(enough, 60, f"{count} messages are confirmed", interval=0.02)
+    began = next(sample for sample in samples if sample[1] > 0)
+    return (samples[-1][1] - began[1]) / max(samples[-1][0] - began[0], 0.1)
+
+
+def repeats_allowed(victim, rate):
+    return MAX_IN_FLIGHT if victim == "broker" else MAX_IN_FLIGHT + int(rate * PROGRESS_LAG * 1.5)
+
+
+@pytest.mark.server(connected=False)
+@pytest.mark.parametrize("victim", KILLS)
+def test_a_kill_in_the_middle_of_draining_50000_events_loses_nothing_and_keeps_the_order(stage, note, victim):
+    stage.write(EVENTS)
+    stage.connect_broker()
+    rate = rate_until(stage, EVENTS // 4)
+    KILLS[victim](stage)
+    report = stage.report(timeout=120)
+    allowed = repeats_allowed(victim, rate)
+    note(f"{report}  (at most {allowed} at {rate:.0f} events/s)")
+    assert report.nothing_wrong(), report
+    assert report.repeats <= allowed
+
+
+@pytest.mark.parametrize("victim", KILLS)
+def test_kills_under_writers_lose_nothing_and_keep_the_order(stage, note, victim):
+    with stage.pg.connect() as session:
+        workload.prepare(session)
+    stage.wait_confirmed(workload.ROWS)
+    writers = Writers(stage.pg, count=12, duration=14)
+    for _ in range(2):
+        time.sleep(3)
+        KILLS[victim](stage)
+    written = writers.finish()
+    report = stage.report(timeout=120)
+    note(report)
+    assert written.commits > 100
+    assert report.nothing_wrong(), report
