@@ -1,0 +1,351 @@
+#include <cmath>
+
+#include "capture/json_writer.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "common/shortest_dec.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/datetime.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/uuid.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+constexpr int uuid_text_length = 36;
+constexpr int number_room = 32; // the longest text of an int8 or a float8, and then some
+
+// Reserves room behind the buffer's end, for writers that know an upper limit of their length.
+char *reserve(StringInfo out, int size)
+{
+    if (unlikely(out->len + size >= out->maxlen))
+        enlargeStringInfo(out, size);
+    return out->data + out->len;
+}
+
+// What escape_json escapes: quote, backslash and control characters.
+constexpr std::array<bool, 256> make_escape_table()
+{
+    std::array<bool, 256> table{};
+    for (int c = 0; c < ' '; c++)
+        table[c] = true;
+    table['"'] = table['\\'] = true;
+    return table;
+}
+constexpr std::array<bool, 256> needs_escape = make_escape_table();
+
+// True if one of the eight bytes needs an escape (bit tricks of exact zero-byte and less-than tests; a byte above
+// 0x7f never does, nor does it disturb its neighbours).
+bool any_needs_escape(std::uint64_t bytes)
+{
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    constexpr std::uint64_t highs = 0x8080808080808080;
+    const auto has_zero = [&](std::uint64_t word) { return (word - ones) & ~word & highs; };
+    const std::uint64_t control = (bytes - ones * ' ') & ~bytes & highs;
+    return (control | has_zero(bytes ^ (ones * '"')) | has_zero(bytes ^ (ones * '\\'))) != 0;
+}
+
+std::size_t plain_prefix(const char *string, std::size_t size)
+{
+    std::size_t i = 0;
+    for (; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
+        std::uint64_t word;
+        memcpy(&word, string + i, sizeof(word));
+        if (any_needs_escape(word))
+            break;
+    }
+    while (i < size && !needs_escape[static_cast<unsigned char>(string[i])])
+        i++;
+    return i;
+}
+
+void write_escaped(StringInfo out, char c)
+{
+    switch (c) {
+    case '\b':
+        return append_bytes(out, "\\b", 2);
+    case '\f':
+        return append_bytes(out, "\\f", 2);
+    case '\n':
+        return append_bytes(out, "\\n", 2);
+    case '\r':
+        return append_bytes(out, "\\r", 2);
+    case '\t':
+        return append_bytes(out, "\\t", 2);
+    case '"':
+        return append_bytes(out, "\\\"", 2);
+    case '\\':
+        return append_bytes(out, "\\\\", 2);
+    default:
+        appendStringInfo(out, "\\u%04x", static_cast<unsigned char>(c));
+    }
+}
+
+void write_uuid(StringInfo out, const pg_uuid_t *uuid)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *end = reserve(out, uuid_text_length);
+    for (int i = 0; i < UUID_LEN; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *end++ = '-';
+        *end++ = digits[uuid->data[i] >> 4];
+        *end++ = digits[uuid->data[i] & 0x0f];
+    }
+    out->len += uuid_text_length;
+}
+
+// Without zone, or in UTC. Never longer than MAXDATELEN.
+void write_datetime(StringInfo out, Datum value, Oid type)
+{
+    static const int utc = 0;
+    char *end = reserve(out, MAXDATELEN + 1);
+    JsonEncodeDateTime(end, value, type, &utc);
+    out->len += static_cast<int>(strlen(end));
+}
+
+void append_cstring(StringInfo out, const char *string)
+{
+    append_bytes(out, string, static_cast<int>(strlen(string)));
+}
+
+void write_float(StringInfo out, double value, bool single)
+{
+    if (std::isnan(value))
+        return append_cstring(out, "NaN");
+    if (std::isinf(value))
+        return append_cstring(out, value < 0 ? "-Infinity" : "Infinity");
+    char *end = reserve(out, number_room);
+    out->len += single ? float_to_shortest_decimal_buf(static_cast<float>(value), end)
+                       : double_to_shortest_decimal_buf(value, end);
+}
+
+// The text of a value whose format writes it without any escapes.
+void write_plain(StringInfo out, Format format, Datum value)
+{
+    switch (format) {
+    case Format::boolean:
+        return append_cstring(out, DatumGetBool(value) ? "true" : "false");
+    case Format::int2:
+        out->len += pg_itoa(DatumGetInt16(value), reserve(out, number_room));
+        return;
+    case Format::int4:
+        out->len += pg_ltoa(DatumGetInt32(value), reserve(out, number_room));
+        return;
+    case Format::int8:
+        out->len += pg_lltoa(DatumGetInt64(value), reserve(out, number_room));
+        return;
+    case Format::float4:
+        return write_float(out, DatumGetFloat4(value), true);
+    case Format::float8:
+        return write_float(out, DatumGetFloat8(value), false);
+    case Format::numeric:
+        return append_cstring(out, DatumGetCString(DirectFunctionCall1(numeric_out, value)));
+    case Format::uuid:
+        return write_uuid(out, DatumGetUUIDP(value));
+    case Format::date:
+        return write_datetime(out, value, DATEOID);
+    case Format::timestamp:
+        return write_datetime(out, value, TIMESTAMPOID);
+    case Format::timestamptz:
+        return write_datetime(out, value, TIMESTAMPTZOID);
+    case Format::jsonb: {
+        Jsonb *json = DatumGetJsonbP(value);
+        JsonbToCString(out, &json->root, VARSIZE(json));
+        return;
+    }
+    default:
+        elog(ERROR, "format %d has no plain text", static_cast<int>(format));
+    }
+}
+
+// NaN and the infinities are no numbers in JSON: to_json writes them as strings.
+void quote_unless_number(StringInfo out, int start)
+{
+    const char *plain = out->data + start;
+    const char first = *plain == '-' ? plain[1] : plain[0];
+    if (likely(first >= '0' && first <= '9'))
+        return;
+    append_bytes(out, "\"", 1);
+    append_bytes(out, "\"", 1);
+    memmove(out->data + start + 1, out->data + start, out->len - start - 2);
+    out->data[start] = '"';
+}
+
+FmgrInfo *prepare_to_json(Oid type)
+{
+    auto *function = static_cast<FmgrInfo *>(palloc0(sizeof(FmgrInfo)));
+    fmgr_info_cxt(F_TO_JSON, function, CurrentMemoryContext);
+    // to_json(anyelement) asks the call's expression for the type of its argument.
+    auto *argument = makeNode(Param);
+    argument->paramkind = PARAM_EXTERN;
+    argument->paramid = 1;
+    argument->paramtype = type;
+    argument->paramtypmod = -1;
+    argument->location = -1;
+    fmgr_info_set_expr(reinterpret_cast<Node *>(makeFuncExpr(F_TO_JSON, JSONOID, list_make1(argument), InvalidOid,
+                                                             InvalidOid, COERCE_EXPLICIT_CALL)),
+                       function);
+    return function;
+}
+
+text *call_to_json(const ValueFormat &format, Datum value)
+{
+    return DatumGetTextPP(FunctionCall1(format.to_json, value));
+}
+
+void append_text(StringInfo out, const text *string)
+{
+    append_bytes(out, VARDATA_ANY(string), static_cast<int>(VARSIZE_ANY_EXHDR(string)));
+}
+
+// A JSON string as the text it stands for; other JSON as it is.
+text *unquote(text *json)
+{
+    const std::string_view view(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json));
+    const std::size_t first = view.find_first_not_of(" \t\n\r");
+    if (first == std::string_view::npos || view[first] != '"')
+        return json;
+    return DatumGetTextPP(DirectFunctionCall2(json_extract_path_text, PointerGetDatum(json),
+                                              PointerGetDatum(construct_empty_array(TEXTOID))));
+}
+
+} // namespace
+
+ValueFormat format_of_type(Oid type)
+{
+    const auto plain = [](Format format) { return ValueFormat{.format = format, .to_json = nullptr}; };
+    switch (getBaseType(type)) {
+    case BOOLOID:
+        return plain(Format::boolean);
+    case INT2OID:
+        return plain(Format::int2);
+    case INT4OID:
+        return plain(Format::int4);
+    case INT8OID:
+        return plain(Format::int8);
+    case FLOAT4OID:
+        return plain(Format::float4);
+    case FLOAT8OID:
+        return plain(Format::float8);
+    case NUMERICOID:
+        return plain(Format::numeric);
+    case TEXTOID:
+    case VARCHAROID:
+    case BPCHAROID:
+        return plain(Format::text);
+    case NAMEOID:
+        return plain(Format::name);
+    case UUIDOID:
+        return plain(Format::uuid);
+    case DATEOID:
+        return plain(Format::date);
+    case TIMESTAMPOID:
+        return plain(Format::timestamp);
+    case TIMESTAMPTZOID:
+        return plain(Format::timestamptz);
+    case JSONOID:
+        return plain(Format::json);
+    case JSONBOID:
+        return plain(Format::jsonb);
+    default:
+        return ValueFormat{.format = Format::other, .to_json = prepare_to_json(type)};
+    }
+}
+
+void write_json_string(StringInfo out, const char *string, std::size_t size)
+{
+    append_bytes(out, "\"", 1);
+    while (size > 0) {
+        const std::size_t plain = plain_prefix(string, size);
+        append_bytes(out, string, static_cast<int>(plain));
+        if (plain == size)
+            break;
+        write_escaped(out, string[plain]);
+        string += plain + 1;
+        size -= plain + 1;
+    }
+    append_bytes(out, "\"", 1);
+}
+
+void write_json(StringInfo out, const ValueFormat &format, Datum value)
+{
+    switch (format.format) {
+    case Format::text: {
+        const text *string = DatumGetTextPP(value);
+        return write_json_string(out, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
+    }
+    case Format::name: {
+        const char *string = NameStr(*DatumGetName(value));
+        return write_json_string(out, string, strlen(string));
+    }
+    case Format::json:
+        return append_text(out, DatumGetTextPP(value));
+    case Format::other:
+        return append_text(out, call_to_json(format, value));
+    case Format::uuid:
+    case Format::date:
+    case Format::timestamp:
+    case Format::timestamptz:
+        append_bytes(out, "\"", 1);
+        write_plain(out, format.format, value);
+        return append_bytes(out, "\"", 1);
+    case Format::float4:
+    case Format::float8:
+    case Format::numeric: {
+        const int start = out->len;
+        write_plain(out, format.format, value);
+        return quote_unless_number(out, start);
+    }
+    default:
+        return write_plain(out, format.format, value);
+    }
+}
+
+text *value_to_text(const ValueFormat &format, Datum value)
+{
+    switch (format.format) {
+    case Format::text:
+        return DatumGetTextPP(value);
+    case Format::name:
+        return cstring_to_text(NameStr(*DatumGetName(value)));
+    case Format::json:
+        return unquote(DatumGetTextPP(value));
+    case Format::other:
+        return unquote(call_to_json(format, value));
+    default:
+        break;
+    }
+    StringInfoData out;
+    start_text(&out, 0);
+    write_plain(&out, format.format, value);
+    text *plain = finish_text(&out);
+    return format.format == Format::jsonb ? unquote(plain) : plain;
+}
+
+void start_text(StringInfo out, int size_hint)
+{
+    constexpr int least_room = 64;
+    out->maxlen = std::max(size_hint, least_room) + VARHDRSZ;
+    out->data = static_cast<char *>(palloc(out->maxlen));
+    out->len = VARHDRSZ;
+    out->cursor = 0;
+}
+
+text *finish_text(StringInfo out)
+{
+    SET_VARSIZE(out->data, out->len);
+    return reinterpret_cast<text *>(out->data);
+}
+
+} // namespace outbox::capture

@@ -1,0 +1,65 @@
+// Writes values as to_json() writes them. The common types have a way of their own; for all others the server's
+// to_json() itself is called, under canonical settings (which the caller enters, see canonical_settings.hpp).
+//
+// Server regime.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "lib/stringinfo.h"
+}
+
+namespace outbox::capture {
+
+enum class Format : std::uint8_t {
+    boolean,
+    int2,
+    int4,
+    int8,
+    float4,
+    float8,
+    numeric,
+    text,
+    name,
+    uuid,
+    date,
+    timestamp,
+    timestamptz,
+    json,
+    jsonb,
+    other, // the server's to_json()
+};
+
+// How the values of one type are written.
+struct ValueFormat {
+    Format format;
+    FmgrInfo *to_json; // format other: prepared for the type
+};
+
+// Allocates in the current memory context.
+ValueFormat format_of_type(Oid type);
+
+// The value as JSON.
+void write_json(StringInfo out, const ValueFormat &format, Datum value);
+
+// The value as text: what write_json writes, without the quotes and escapes if that is a string.
+text *value_to_text(const ValueFormat &format, Datum value);
+
+// A JSON string.
+void write_json_string(StringInfo out, const char *string, std::size_t size);
+
+// As appendBinaryStringInfo, inlined: it is called for each key of each row.
+inline void append_bytes(StringInfo out, const char *bytes, int size)
+{
+    if (unlikely(out->len + size >= out->maxlen))
+        enlargeStringInfo(out, size);
+    memcpy(out->data + out->len, bytes, size);
+    out->len += size;
+}
+
+// Starts a buffer that will become a text: the header's room comes first.
+void start_text(StringInfo out, int size_hint);
+text *finish_text(StringInfo out);
+
+} // namespace outbox::capture

@@ -1,0 +1,137 @@
+#include "capture/plan.hpp"
+
+extern "C" {
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+constexpr int event_type_limit = 255; // bytes: an AMQP routing key
+constexpr int first_payload_size = 1024;
+
+bool contains(const Value &value, const char *name)
+{
+    return std::any_of(value.items, value.items + value.count,
+                       [&](const char *item) { return strcmp(item, name) == 0; });
+}
+
+Column compile_column(TupleDesc columns, int index, CapturePlan *plan)
+{
+    Form_pg_attribute attribute = TupleDescAttr(columns, index);
+    StringInfoData key;
+    initStringInfo(&key);
+    append_bytes(&key, ",", 1);
+    write_json_string(&key, NameStr(attribute->attname), strlen(NameStr(attribute->attname)));
+    append_bytes(&key, ":", 1);
+
+    const ValueFormat format = format_of_type(attribute->atttypid);
+    if (format.format == Format::other)
+        plan->settings |= settings_of_type(attribute->atttypid, &plan->row_types);
+    plan->attributes = std::max(plan->attributes, index + 1);
+    return Column{.index = static_cast<std::int16_t>(index),
+                  .length = attribute->attlen,
+                  .by_value = attribute->attbyval,
+                  .format = format,
+                  .key = key.data,
+                  .key_size = key.len};
+}
+
+ColumnList compile_list(const Value &names, TupleDesc columns, CapturePlan *plan)
+{
+    ColumnList list{.count = 0, .columns = nullptr};
+    if (names.count == 0)
+        return list;
+    list.columns = static_cast<Column *>(palloc(sizeof(Column) * names.count));
+    for (int i = 0; i < names.count; i++)
+        list.columns[list.count++] = compile_column(columns, find_column(columns, names.items[i]), plan);
+    return list;
+}
+
+void compile_captured_columns(const Rule &rule, Relation table, CapturePlan *plan)
+{
+    TupleDesc columns = RelationGetDescr(table);
+    plan->columns = static_cast<Column *>(palloc(sizeof(Column) * std::max(columns->natts, 1)));
+    for (int i = 0; i < columns->natts; i++) {
+        if (!can_capture(TupleDescAttr(columns, i)))
+            continue;
+        const char *name = NameStr(TupleDescAttr(columns, i)->attname);
+        if (rule.columns.count > 0 ? contains(rule.columns, name) : !contains(rule.exclude, name))
+            plan->columns[plan->column_count++] = compile_column(columns, i, plan);
+    }
+    if (plan->column_count == 0)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("the rule leaves no column of table \"%s\" to capture", RelationGetRelationName(table)),
+                errhint("Exclude fewer columns."));
+}
+
+void compile_event_types(const Rule &rule, CapturePlan *plan)
+{
+    for (int i = 0; i < operation_count; i++) {
+        if (rule.verbs[i].count == 0)
+            continue;
+        const char *type = psprintf("%s.%s", rule.prefix.text(), rule.verbs[i].text());
+        if (strlen(type) > event_type_limit)
+            ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("event type \"%s\" is too long", type),
+                    errdetail("It has %zu bytes; %d are allowed.", strlen(type), event_type_limit),
+                    errhint("Shorten the rule's \"prefix\" or its verb."));
+        plan->event_types[i] = cstring_to_text(type);
+    }
+}
+
+// A setting that only superusers may read must not reach an event, whoever makes the change.
+const char *compile_setting(const Value &setting)
+{
+    if (setting.count == 0)
+        return nullptr;
+    if ((GetConfigOptionFlags(setting.text(), true) & GUC_SUPERUSER_ONLY) != 0)
+        ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                errmsg("setting \"%s\" cannot be used in a rule", setting.text()),
+                errdetail("Its value may be read by superusers only; events are read by others."),
+                errhint("Name a setting of your own for \"initiator_type_setting\", such as \"app.initiator_type\"."));
+    return pstrdup(setting.text());
+}
+
+text *optional_text(const Value &value)
+{
+    return value.count > 0 ? cstring_to_text(value.text()) : nullptr;
+}
+
+} // namespace
+
+Row row_of(const CapturePlan &plan, TupleTableSlot *slot)
+{
+    slot_getsomeattrs(slot, plan.attributes);
+    return Row{.values = slot->tts_values, .nulls = slot->tts_isnull};
+}
+
+CapturePlan *compile_plan(const Rule &rule, Relation table)
+{
+    check_columns(rule, table);
+
+    TupleDesc columns = RelationGetDescr(table);
+    auto *plan = static_cast<CapturePlan *>(palloc0(sizeof(CapturePlan)));
+    plan->payload_size = first_payload_size;
+    compile_captured_columns(rule, table, plan);
+    plan->entity_id = compile_list(rule.entity_id, columns, plan);
+    plan->ordering_key = compile_list(rule.ordering_key, columns, plan);
+    plan->workspace_id = compile_list(rule.workspace_id, columns, plan);
+    plan->project_id = compile_list(rule.project_id, columns, plan);
+    plan->initiator_id = compile_list(rule.initiator_id, columns, plan);
+    plan->soft_delete = -1;
+    if (rule.soft_delete.count > 0) {
+        plan->soft_delete = find_column(columns, rule.soft_delete.text());
+        plan->attributes = std::max(plan->attributes, plan->soft_delete + 1);
+    }
+
+    compile_event_types(rule, plan);
+    plan->entity_type = cstring_to_text(rule.entity.text());
+    plan->schema_version = optional_text(rule.schema_version);
+    plan->initiator_type_setting = compile_setting(rule.initiator_type_setting);
+    return plan;
+}
+
+} // namespace outbox::capture

@@ -1,0 +1,158 @@
+#include "capture/plan_cache.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_trigger.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+struct CachedPlan {
+    Oid trigger; // the hash key
+    Oid table;
+    MemoryContext context; // holds the plan
+    CapturePlan *plan;
+    bool stale;
+};
+
+HTAB *cached_plans;
+std::uint64_t changes_seen; // reports of the relation cache, of any relation
+
+bool depends_on(const CachedPlan &cached, Oid relation)
+{
+    return relation == InvalidOid || relation == cached.table || list_member_oid(cached.plan->row_types, relation);
+}
+
+// Runs in the middle of anything: must not touch a catalog, nor free what may be in use.
+void relation_changed(Datum, Oid relation)
+{
+    changes_seen++;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, cached_plans);
+    while (auto *cached = static_cast<CachedPlan *>(hash_seq_search(&scan)))
+        if (depends_on(*cached, relation))
+            cached->stale = true;
+}
+
+void create_cache()
+{
+    HASHCTL control{};
+    control.keysize = sizeof(Oid);
+    control.entrysize = sizeof(CachedPlan);
+    cached_plans = hash_create("outbox capture plans", 64, &control, HASH_ELEM | HASH_BLOBS);
+    CacheRegisterRelcacheCallback(relation_changed, Datum{0});
+}
+
+// Plans of dropped tables go this way too.
+void retire_stale_plans()
+{
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, cached_plans);
+    while (auto *cached = static_cast<CachedPlan *>(hash_seq_search(&scan))) {
+        if (!cached->stale)
+            continue;
+        MemoryContextSetParent(cached->context, TopTransactionContext);
+        hash_search(cached_plans, &cached->trigger, HASH_REMOVE, nullptr);
+    }
+}
+
+// The table that the trigger was created on: a partition's trigger is a copy of its parent's.
+Oid table_of_rule(const TriggerData *call)
+{
+    Oid table = RelationGetRelid(call->tg_relation);
+    if (!call->tg_trigger->tgisclone)
+        return table;
+
+    Relation triggers = table_open(TriggerRelationId, AccessShareLock);
+    for (Oid trigger = call->tg_trigger->tgoid; OidIsValid(trigger);) {
+        ScanKeyData key;
+        ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
+        SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
+        HeapTuple tuple = systable_getnext(scan);
+        trigger = InvalidOid;
+        if (HeapTupleIsValid(tuple)) {
+            table = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid;
+            trigger = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid;
+        }
+        systable_endscan(scan);
+    }
+    table_close(triggers, AccessShareLock);
+    return table;
+}
+
+void describe_rule_error(void *arg)
+{
+    const auto *call = static_cast<const TriggerData *>(arg);
+    errcontext("rule of trigger \"%s\" of table \"%s\"", call->tg_trigger->tgname,
+               RelationGetRelationName(call->tg_relation));
+}
+
+CapturePlan *make_plan(const TriggerData *call, MemoryContext context)
+{
+    ErrorContextCallback description{
+        .previous = error_context_stack, .callback = describe_rule_error, .arg = const_cast<TriggerData *>(call)};
+    error_context_stack = &description;
+
+    const Trigger *trigger = call->tg_trigger;
+    if (trigger->tgnargs != 1)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("outbox.capture() takes one argument, the rule; it has %d", trigger->tgnargs),
+                errhint("Create the trigger with EXECUTE FUNCTION outbox.capture('{}'), or by outbox.track()."));
+    Rule rule = parse_rule(DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(trigger->tgargs[0]))));
+    const char *entity_name = get_rel_name(table_of_rule(call));
+    complete_rule(&rule, call->tg_relation,
+                  entity_name != nullptr ? entity_name : RelationGetRelationName(call->tg_relation));
+
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    CapturePlan *plan = compile_plan(rule, call->tg_relation);
+    MemoryContextSwitchTo(caller);
+
+    error_context_stack = description.previous;
+    return plan;
+}
+
+CapturePlan *cache_new_plan(const TriggerData *call)
+{
+    retire_stale_plans();
+    const std::uint64_t changes_before = changes_seen;
+
+    // The caller's context has it until it is complete: an error frees it.
+    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "outbox capture plan", ALLOCSET_SMALL_SIZES);
+    CapturePlan *plan = make_plan(call, context);
+
+    auto *cached = static_cast<CachedPlan *>(hash_search(cached_plans, &call->tg_trigger->tgoid, HASH_ENTER, nullptr));
+    MemoryContextSetParent(context, CacheMemoryContext);
+    cached->table = RelationGetRelid(call->tg_relation);
+    cached->context = context;
+    cached->plan = plan;
+    // The caller's lock keeps the table as the plan saw it for this call. The next one makes it again.
+    cached->stale = changes_seen != changes_before;
+    return plan;
+}
+
+} // namespace
+
+CapturePlan *plan_of_trigger(const TriggerData *call)
+{
+    if (cached_plans == nullptr)
+        create_cache();
+    const auto *cached =
+        static_cast<CachedPlan *>(hash_search(cached_plans, &call->tg_trigger->tgoid, HASH_FIND, nullptr));
+    if (likely(cached != nullptr && !cached->stale))
+        return cached->plan;
+    return cache_new_plan(call);
+}
+
+} // namespace outbox::capture

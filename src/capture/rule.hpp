@@ -1,0 +1,79 @@
+// The rule: what the capture triggers of a table do. One grammar for outbox.track() and for the argument of a
+// trigger that somebody wrote by hand: a JSON object whose keys rule.cpp describes in a table.
+//
+//   parse_rule      JSON -> Rule: keys, shapes, names, contradictions. Needs no table.
+//   complete_rule   fills in what the rule leaves out, from the table (defaults.cpp)
+//   check_columns   every column that the rule names exists (defaults.cpp)
+//   rule_to_jsonb   the normal form: every key, one spelling. Two rules are equal if their normal forms are
+//
+// Server regime. Everything is palloc'd in the current memory context.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "utils/jsonb.h"
+#include "utils/rel.h"
+}
+
+namespace outbox::capture {
+
+enum class Operation : int { insert, update, remove, truncate };
+inline constexpr int operation_count = 4;
+
+// What a key holds: one string, several, or none (JSON null). Not given: the rule leaves the key out.
+struct Value {
+    bool given;
+    int count;
+    const char **items;
+
+    const char *text() const { return count > 0 ? items[0] : nullptr; }
+};
+
+struct Rule {
+    Value entity;
+    Value prefix;
+    Value entity_id;
+    Value ordering_key;
+    Value verbs[operation_count]; // none: the operation is not captured
+    Value columns;                // none: all but exclude
+    Value exclude;
+    Value soft_delete;
+    Value workspace_id;
+    Value project_id;
+    Value initiator_id;
+    Value initiator_type_setting;
+    Value schema_version;
+
+    const Value &verb(Operation operation) const { return verbs[static_cast<int>(operation)]; }
+};
+
+// Raises invalid_parameter_value for what no table could make valid.
+Rule parse_rule(Jsonb *json);
+
+Jsonb *rule_to_jsonb(const Rule &rule);
+
+// A key whose strings are names of columns.
+struct ColumnKey {
+    const char *name;
+    const Value *value;
+};
+
+// Fills `keys` (room for column_key_count); returns how many.
+inline constexpr int column_key_count = 8;
+int column_keys(const Rule &rule, ColumnKey *keys);
+
+// entity_name: the default entity, the name of the table the rule was written for. Raises
+// invalid_table_definition if the table has no usable key and the rule names none.
+void complete_rule(Rule *rule, Relation table, const char *entity_name);
+
+// Raises undefined_column.
+void check_columns(const Rule &rule, Relation table);
+
+// False for dropped columns, and for those that are computed when they are read.
+bool can_capture(Form_pg_attribute column);
+
+// The zero-based place of a column that can be captured; -1: there is none of this name.
+int find_column(TupleDesc columns, const char *name);
+
+} // namespace outbox::capture
