@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-NOT_SOURCE = shutil.ignore_patterns(".git", "*.o", "*.so", "*.bc", "build*", "results", "__pycache__", ".pytest_cache")
+NOT_SOURCE = shutil.ignore_patterns(".git", "*.o", "*.so", "*.bc", "build", "build-*", "results", "__pycache__", ".pytest_cache")
 
 
 def system_pg_config():

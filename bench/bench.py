@@ -1,0 +1,72 @@
+"""The benchmarks: see bench/run. Each comparison alternates its sides in one run, on fresh servers."""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import capture
+import drain
+from harness import build, processes
+from harness.broker import Broker
+from harness.postgres import Postgres
+
+# As a server is run in earnest, but for fsync: disks differ more than what is compared here.
+SETTINGS = {"autovacuum": "off", "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h",
+            "log_min_messages": "warning", "outbox_relay.amqp_url": ""}
+
+
+def build_publisher(directory):
+    """The bare publisher, by CMake; returns its path."""
+    source, target = directory / "build" / "src", directory / "cmake"
+    for command in (["cmake", "-S", str(source), "-B", str(target), "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_MODULE=OFF"],
+                    ["cmake", "--build", str(target), "--target", "bare_publisher", "-j", str(os.cpu_count())]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return target / "bare_publisher"
+
+
+def machine(pg):
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
+    version = pg.value("SELECT split_part(version(), ' ', 2)")
+    return f"{models[0] if models else 'unknown CPU'}, {os.cpu_count()} cores; PostgreSQL {version}"
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("part", nargs="?", choices=["drain", "capture"], help="default: both")
+    arguments.add_argument("--rounds", type=int, default=5, help="rounds of each side (default 5)")
+    options = arguments.parse_args()
+    parts = [options.part] if options.part else ["drain", "capture"]
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    directory = Path(tempfile.mkdtemp(prefix="outbox_relay_bench."))
+    directory.chmod(0o755)
+    processes.own(directory)
+    broker = Broker(directory / "broker")
+    pg = None
+    try:
+        pg = Postgres(directory / "pg", build.build(directory / "build"), SETTINGS).create().start()
+        pg.execute("CREATE EXTENSION outbox_relay")
+        print(machine(pg) + "\n", flush=True)
+        if "drain" in parts:
+            broker.create().start()
+            drain.run(pg, broker, build_publisher(directory), options.rounds)
+        if "capture" in parts:
+            capture.run(pg, options.rounds)
+    finally:
+        if pg:
+            pg.remove()
+        broker.remove()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
