@@ -10,9 +10,6 @@ extern "C" {
 #include "catalog/pg_am.h"
 #include "catalog/pg_inherits.h"
 #include "storage/lmgr.h"
-#include "utils/multirangetypes.h"
-#include "utils/rangetypes.h"
-#include "utils/typcache.h"
 }
 
 namespace outbox::log {
@@ -61,40 +58,15 @@ std::int64_t highest_id_of_slice(Oid slice)
     return highest;
 }
 
-std::int64_t highest_id_truncated()
+// The highest value of the column highest_id in a table of the schema.
+std::int64_t highest_recorded(const char *name)
 {
-    const Oid table = pg::table_oid("slice");
+    const Oid table = pg::table_oid(name);
     std::int64_t highest = 0;
     for_each_row(table, [&](HeapTuple tuple, TupleDesc descriptor) {
         Datum value;
         if (column_value(tuple, descriptor, table, "highest_id", &value))
             highest = std::max(highest, DatumGetInt64(value));
-    });
-    return highest;
-}
-
-// The last value of an int8multirange, whose upper bounds are exclusive; 0 if it is empty or has no upper bound.
-std::int64_t last_of(MultirangeType *ranges)
-{
-    if (MultirangeIsEmpty(ranges))
-        return 0;
-    TypeCacheEntry *type = lookup_type_cache(MultirangeTypeGetOid(ranges), TYPECACHE_MULTIRANGE_INFO);
-    RangeBound lower;
-    RangeBound upper;
-    multirange_get_bounds(type->rngtype, ranges, ranges->rangeCount - 1, &lower, &upper);
-    return upper.infinite ? 0 : DatumGetInt64(upper.val) - 1;
-}
-
-std::int64_t highest_id_in_progress()
-{
-    const Oid table = pg::table_oid("progress");
-    std::int64_t highest = 0;
-    for_each_row(table, [&](HeapTuple tuple, TupleDesc descriptor) {
-        Datum value;
-        if (column_value(tuple, descriptor, table, "last_id", &value))
-            highest = std::max(highest, DatumGetInt64(value));
-        if (column_value(tuple, descriptor, table, "outstanding", &value))
-            highest = std::max(highest, last_of(DatumGetMultirangeTypeP(value)));
     });
     return highest;
 }
@@ -110,7 +82,7 @@ EventId highest_id(Oid event)
     ListCell *cell;
     foreach (cell, slices)
         highest = std::max(highest, highest_id_of_slice(lfirst_oid(cell)));
-    highest = std::max({highest, highest_id_truncated(), highest_id_in_progress()});
+    highest = std::max({highest, highest_recorded("slice"), highest_recorded("progress")});
     foreach (cell, slices)
         UnlockRelationOid(lfirst_oid(cell), AccessShareLock);
     list_free(slices);
