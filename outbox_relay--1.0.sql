@@ -98,6 +98,7 @@ CREATE TABLE outbox.progress (
     upper       pg_snapshot,
     last_id     bigint,
     outstanding int8multirange  NOT NULL DEFAULT '{}',
+    highest_id  bigint          NOT NULL DEFAULT 0,
     settled     bigint          NOT NULL DEFAULT 0,
     recorded_at timestamptz     NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (relay_id, lane, seq),
@@ -108,6 +109,7 @@ COMMENT ON COLUMN outbox.progress.done IS 'All events visible in this snapshot a
 COMMENT ON COLUMN outbox.progress.upper IS 'Upper snapshot of the window being read; null: no window is open.';
 COMMENT ON COLUMN outbox.progress.last_id IS 'Last id read of the open window.';
 COMMENT ON COLUMN outbox.progress.outstanding IS 'Ids read and not yet settled.';
+COMMENT ON COLUMN outbox.progress.highest_id IS 'Highest id read so far: no settled id lies above it.';
 COMMENT ON COLUMN outbox.progress.settled IS 'Events settled by the lane in its life.';
 
 --
@@ -205,6 +207,12 @@ CREATE FUNCTION outbox.alter_relay(name text, options jsonb) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'outbox_alter_relay';
 COMMENT ON FUNCTION outbox.alter_relay(text, jsonb) IS
     'Changes the options given and leaves the others; a key whose value is null goes back to its default. Returns the options now set. Takes effect at commit, while the relay runs. Errors: undefined_object, invalid_parameter_value.';
+
+CREATE FUNCTION outbox.resume(name text) RETURNS void
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_resume';
+COMMENT ON FUNCTION outbox.resume(text) IS
+    'Lets a relay that came from another database (a restored dump, a copied database) relay from this one. Errors: undefined_object.';
 
 CREATE FUNCTION outbox.reclaim(older_than interval DEFAULT '5 minutes', relay text DEFAULT NULL) RETURNS bigint
     LANGUAGE c SET search_path = pg_catalog, pg_temp

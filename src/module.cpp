@@ -6,6 +6,7 @@
 #include "relay/database_ddl.hpp"
 #include "relay/launcher.hpp"
 #include "relay/registry.hpp"
+#include "stats/lane_stats.hpp"
 #include "transport/amqp_url.hpp"
 
 extern "C" {
@@ -27,6 +28,7 @@ void request_shmem()
         previous_shmem_request();
     outbox::log::request_clock_shmem();
     outbox::relay::request_registry_shmem();
+    outbox::stats::request_lane_stats_shmem();
 }
 
 void attach_shmem()
@@ -35,6 +37,7 @@ void attach_shmem()
         previous_shmem_startup();
     outbox::log::attach_clock_shmem();
     outbox::relay::attach_registry_shmem();
+    outbox::stats::attach_lane_stats_shmem();
 }
 
 bool find_url_problem(const char *url, const char **problem, const char **hint)

@@ -12,6 +12,7 @@ namespace outbox::log {
 struct Progress {
     std::int64_t seq = 0;     // numbers the records of a lane
     std::int64_t settled = 0; // events settled by the lane in its life
+    EventId highest;          // read so far: no settled id lies above it
     Position position;
 };
 

@@ -6,6 +6,7 @@
 extern "C" {
 #include "access/genam.h"
 #include "access/transam.h"
+#include "funcapi.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
@@ -97,6 +98,16 @@ inline TransactionId oldest_clog_xid()
     return TransamVariables->oldestClogXid;
 #else
     return ShmemVariableCache->oldestClogXid;
+#endif
+}
+
+// Prepares a set-returning function whose rows are collected in a tuplestore.
+inline void init_materialized_srf(FunctionCallInfo fcinfo)
+{
+#if PG_VERSION_NUM >= 160000
+    InitMaterializedSRF(fcinfo, 0);
+#else
+    SetSingleFuncCall(fcinfo, 0); // 15.2 and later also know the newer name
 #endif
 }
 

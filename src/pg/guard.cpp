@@ -2,7 +2,7 @@
 
 namespace outbox::pg::detail {
 
-bool run_guarded(void (*body)(void *), void *context, char **message, int *sqlstate)
+bool run_guarded(void (*body)(void *), void *context, Caught *caught)
 {
     MemoryContext caller_context = CurrentMemoryContext;
     volatile bool ok = true;
@@ -13,12 +13,13 @@ bool run_guarded(void (*body)(void *), void *context, char **message, int *sqlst
     }
     PG_CATCH();
     {
-        // Copied by hand with malloc: an error while copying must not raise again.
+        // Copied with strdup: that cannot raise another error.
         MemoryContextSwitchTo(caller_context);
         ErrorData *error = CopyErrorData();
         FlushErrorState();
-        *sqlstate = error->sqlerrcode;
-        *message = error->message != nullptr ? strdup(error->message) : nullptr;
+        caught->sqlstate = error->sqlerrcode;
+        caught->message = error->message != nullptr ? strdup(error->message) : nullptr;
+        caught->hint = error->hint != nullptr ? strdup(error->hint) : nullptr;
         FreeErrorData(error);
         ok = false;
     }
@@ -26,21 +27,23 @@ bool run_guarded(void (*body)(void *), void *context, char **message, int *sqlst
     return ok;
 }
 
-void throw_error(char *message, int sqlstate)
+void throw_error(const Caught &caught)
 {
-    std::unique_ptr<char, decltype(&std::free)> owned(message, &std::free);
-    throw Error(owned ? owned.get() : "out of memory", sqlstate);
+    const std::unique_ptr<char, decltype(&std::free)> message(caught.message, &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> hint(caught.hint, &std::free);
+    throw Error(message ? message.get() : "out of memory", caught.sqlstate, hint ? hint.get() : "");
 }
 
-void raise(const char *message, int sqlstate)
+void raise(const char *message, const char *hint, int sqlstate)
 {
-    ereport(ERROR, errcode(sqlstate), errmsg_internal("%s", message != nullptr ? message : "out of memory"));
+    ereport(ERROR, errcode(sqlstate), errmsg_internal("%s", message != nullptr ? message : "out of memory"),
+            hint != nullptr ? errhint("%s", hint) : 0);
     pg_unreachable();
 }
 
 const char *keep_message(const char *what) noexcept
 {
-    // In a context without the room this returns null rather than longjmp out of a catch block.
+    // Without the room this returns null rather than longjmp out of a catch block.
     const std::size_t size = std::strlen(what) + 1;
     auto *copy = static_cast<char *>(MemoryContextAllocExtended(CurrentMemoryContext, size, MCXT_ALLOC_NO_OOM));
     if (copy != nullptr)

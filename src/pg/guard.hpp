@@ -16,20 +16,30 @@ namespace outbox::pg {
 // A server error, copied out of the server's memory.
 class Error : public std::runtime_error {
   public:
-    Error(std::string message, int sqlstate) : std::runtime_error(std::move(message)), sqlstate_(sqlstate) {}
+    Error(const std::string &message, int sqlstate, std::string hint = {})
+        : std::runtime_error(message), sqlstate_(sqlstate), hint_(std::move(hint))
+    {
+    }
     int sqlstate() const { return sqlstate_; }
+    const std::string &hint() const { return hint_; } // empty: none
 
   private:
     int sqlstate_;
+    std::string hint_;
 };
 
 namespace detail {
-// Runs body(context) under PG_TRY. Returns false if it raised: then *message (malloc'd, may be null) and
-// *sqlstate describe the error, and the server's error state is clean again.
-bool run_guarded(void (*body)(void *), void *context, char **message, int *sqlstate);
-[[noreturn]] void throw_error(char *message, int sqlstate);
-// Raises what pg::entry caught. message is a palloc'd or static string.
-[[noreturn]] void raise(const char *message, int sqlstate);
+// What is known of a server error. The texts are malloc'd; null if there was none, or no memory for it.
+struct Caught {
+    char *message = nullptr;
+    char *hint = nullptr;
+    int sqlstate = 0;
+};
+// Runs body(context) under PG_TRY. Returns false if it raised; the server's error state is then clean again.
+bool run_guarded(void (*body)(void *), void *context, Caught *caught);
+[[noreturn]] void throw_error(const Caught &caught); // frees the texts
+// Raises what pg::entry caught. The texts are palloc'd or static; hint may be null.
+[[noreturn]] void raise(const char *message, const char *hint, int sqlstate);
 // Copies an exception's text to where it outlives the exception; null if memory is out.
 const char *keep_message(const char *what) noexcept;
 } // namespace detail
@@ -38,12 +48,11 @@ template <typename F>
 auto call(F &&body)
 {
     using Result = std::invoke_result_t<F &>;
-    char *message = nullptr;
-    int sqlstate = 0;
+    detail::Caught caught;
     if constexpr (std::is_void_v<Result>) {
         if (!detail::run_guarded([](void *context) { (*static_cast<std::remove_reference_t<F> *>(context))(); }, &body,
-                                 &message, &sqlstate))
-            detail::throw_error(message, sqlstate);
+                                 &caught))
+            detail::throw_error(caught);
     } else {
         static_assert(std::is_trivially_destructible_v<Result>, "a longjmp would skip its destructor");
         struct Frame {
@@ -55,8 +64,8 @@ auto call(F &&body)
                     auto *f = static_cast<Frame *>(context);
                     f->result = (*f->body)();
                 },
-                &frame, &message, &sqlstate))
-            detail::throw_error(message, sqlstate);
+                &frame, &caught))
+            detail::throw_error(caught);
         return frame.result;
     }
 }
@@ -65,11 +74,13 @@ template <typename F>
 auto entry(F &&body) -> std::invoke_result_t<F &>
 {
     const char *message = nullptr;
+    const char *hint = nullptr;
     int sqlstate = ERRCODE_INTERNAL_ERROR;
     try {
         return body();
     } catch (const Error &error) {
         message = detail::keep_message(error.what());
+        hint = error.hint().empty() ? nullptr : detail::keep_message(error.hint().c_str());
         sqlstate = error.sqlstate();
     } catch (const std::bad_alloc &) {
         sqlstate = ERRCODE_OUT_OF_MEMORY;
@@ -79,7 +90,7 @@ auto entry(F &&body) -> std::invoke_result_t<F &>
     } catch (...) {
         message = "unknown C++ exception";
     }
-    detail::raise(message, sqlstate);
+    detail::raise(message, hint, sqlstate);
 }
 
 } // namespace outbox::pg

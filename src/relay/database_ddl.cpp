@@ -1,0 +1,169 @@
+// DROP DATABASE, ALTER DATABASE RENAME and SET TABLESPACE, and CREATE DATABASE TEMPLATE fail if anyone is connected to
+// the database, and workers are. So before such a statement the database is held: its workers are ended, and none is
+// started until the statement has ended. If it failed, the keeper comes back.
+//
+// DROP EXTENSION needs no hold, as workers keep no lock between their transactions: they are only told at commit.
+// Statements that drop it in other ways (DROP SCHEMA, DROP OWNED) are noticed when the keeper looks next.
+#include "relay/database_ddl.hpp"
+
+#include "pg/compat.hpp"
+#include "relay/commit_actions.hpp"
+#include "relay/registry.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "nodes/parsenodes.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "tcop/utility.h"
+#include "utils/timestamp.h"
+}
+
+namespace outbox::relay {
+
+namespace {
+
+constexpr int patience = 5'000;   // milliseconds to wait for the workers' end
+constexpr int check_interval = 20;
+
+ProcessUtility_hook_type previous_hook;
+
+// The database that a statement needs for itself; null: none.
+const char *database_needed(Node *statement)
+{
+    switch (nodeTag(statement)) {
+    case T_DropdbStmt:
+        return castNode(DropdbStmt, statement)->dbname;
+    case T_RenameStmt: {
+        auto *rename = castNode(RenameStmt, statement);
+        return rename->renameType == OBJECT_DATABASE ? rename->subname : nullptr;
+    }
+    case T_AlterDatabaseStmt: {
+        auto *alter = castNode(AlterDatabaseStmt, statement);
+        ListCell *cell = nullptr;
+        foreach (cell, alter->options)
+            if (std::strcmp(lfirst_node(DefElem, cell)->defname, "tablespace") == 0)
+                return alter->dbname;
+        return nullptr;
+    }
+    case T_CreatedbStmt: {
+        ListCell *cell = nullptr;
+        foreach (cell, castNode(CreatedbStmt, statement)->options) {
+            auto *option = lfirst_node(DefElem, cell);
+            if (std::strcmp(option->defname, "template") == 0 && option->arg != nullptr)
+                return strVal(option->arg);
+        }
+        return nullptr;
+    }
+    default:
+        return nullptr;
+    }
+}
+
+bool drops_extension(Node *statement)
+{
+    return IsA(statement, DropStmt) && castNode(DropStmt, statement)->removeType == OBJECT_EXTENSION;
+}
+
+// Asks the database's workers to end. Returns whether there are any left.
+bool end_workers(Oid database, bool ask)
+{
+    const RegistryLock lock;
+    bool any = false;
+    for (int slot = 0; slot < registry_capacity(); ++slot) {
+        const pid_t keeper = keeper_entry(slot).database == database ? keeper_entry(slot).pid : 0;
+        const pid_t lane = lane_entry(slot).database == database ? lane_entry(slot).pid : 0;
+        for (const pid_t pid : {keeper, lane}) {
+            any |= pid != 0;
+            if (pid != 0 && ask)
+                kill(pid, SIGTERM);
+        }
+    }
+    return any;
+}
+
+// False: the database has no keeper, or somebody else holds it.
+bool hold(Oid database)
+{
+    const RegistryLock lock;
+    const int slot = find_keeper(database);
+    if (slot < 0 || keeper_entry(slot).held_by != 0)
+        return false;
+    keeper_entry(slot).held_by = MyProcPid;
+    return true;
+}
+
+void release(Oid database)
+{
+    {
+        const RegistryLock lock;
+        const int slot = find_keeper(database);
+        if (slot >= 0 && keeper_entry(slot).held_by == MyProcPid)
+            keeper_entry(slot).held_by = 0;
+    }
+    wake_launcher();
+}
+
+void wait_for_end_of_workers(Oid database)
+{
+    const TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience);
+    bool ask = true; // again and again: a worker may have been on its way up when it was asked first
+    while (end_workers(database, ask) && GetCurrentTimestamp() < deadline) {
+        (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, check_interval, PG_WAIT_EXTENSION);
+        ResetLatch(MyLatch);
+        CHECK_FOR_INTERRUPTS();
+    }
+}
+
+// The database to hold for the statement; InvalidOid: none. Only its owner may end its workers: for others, and
+// inside a transaction block, the statement fails by itself.
+Oid database_to_hold(Node *statement)
+{
+    const char *name = database_needed(statement);
+    if (name == nullptr || IsTransactionBlock())
+        return InvalidOid;
+    const Oid database = get_database_oid(name, true);
+    if (!OidIsValid(database) || database == MyDatabaseId || !pg::compat::owns_database(database, GetUserId()))
+        return InvalidOid;
+    return database;
+}
+
+void on_utility(PlannedStmt *planned, const char *text, bool read_only_tree, ProcessUtilityContext context,
+                ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
+                QueryCompletion *completion)
+{
+    Node *statement = planned->utilityStmt;
+    const bool creates_database = IsA(statement, CreatedbStmt);
+    const Oid database = database_to_hold(statement);
+    const bool held = OidIsValid(database) && hold(database);
+    if (drops_extension(statement))
+        announce_relay_change_at_commit();
+
+    PG_TRY();
+    {
+        if (held)
+            wait_for_end_of_workers(database);
+        (previous_hook != nullptr ? previous_hook : standard_ProcessUtility)(
+            planned, text, read_only_tree, context, parameters, environment, receiver, completion);
+    }
+    PG_FINALLY();
+    {
+        if (held)
+            release(database);
+    }
+    PG_END_TRY();
+
+    if (held || creates_database)
+        request_database_scan();
+}
+
+} // namespace
+
+void install_database_ddl_hook()
+{
+    previous_hook = ProcessUtility_hook;
+    ProcessUtility_hook = on_utility;
+}
+
+} // namespace outbox::relay

@@ -1,0 +1,211 @@
+// A lane: one worker's share of a relay. It owns its part of the log by a lock, and goes from connection to
+// connection (session.cpp) with its place in the log:
+//
+//   no broker set: unconfigured -> connecting -> a session -> lost or refused: backing off -> connecting ...
+//
+// A broken broker costs nothing but time: no event is marked, no transaction is open while it waits.
+#include "pg/compat.hpp"
+#include "pg/extension.hpp"
+#include "pg/guard.hpp"
+#include "relay/backoff.hpp"
+#include "relay/lane_display.hpp"
+#include "relay/lane_place.hpp"
+#include "relay/registry.hpp"
+#include "relay/relay_table.hpp"
+#include "relay/session.hpp"
+#include "relay/worker.hpp"
+#include "transport/amqp_url.hpp"
+
+extern "C" {
+#include "storage/ipc.h"
+
+PGDLLEXPORT void outbox_lane_main(Datum argument);
+}
+
+namespace outbox::relay {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto first_backoff = 250ms;
+constexpr auto longest_backoff = 30s;
+constexpr long attend_interval = 1'000; // milliseconds
+
+End how_it_ends = End::failed;
+
+void detach(int, Datum slot)
+{
+    stats::show_stopped(DatumGetInt32(slot));
+    detach_lane(DatumGetInt32(slot), how_it_ends);
+}
+
+class Lane {
+  public:
+    Lane(int slot, LaneIdentity identity)
+        : slot_(slot), identity_(std::move(identity)), display_(slot, identity_), place_(load_place(identity_))
+    {
+    }
+
+    // Returns when the worker is asked to stop. Throws Gone, pg::Error.
+    void run();
+
+  private:
+    void connect_and_relay(const LaneConfig &config);
+    void record_place();
+    void back_off(const std::string &problem, const std::string &hint = {});
+    void rest(Backoff::Duration duration);
+
+    int slot_;
+    LaneIdentity identity_;
+    LaneDisplay display_;
+    LanePlace place_;
+    Backoff backoff_{first_backoff, longest_backoff, static_cast<unsigned>(MyProcPid)};
+    bool connected_before_ = false;
+};
+
+void Lane::connect_and_relay(const LaneConfig &config)
+{
+    display_.broker(config.target.url.redacted());
+    display_.enter(stats::LaneState::connecting, config.target.url.redacted());
+    Session session(identity_, slot_, config, place_, display_);
+    if (std::exchange(connected_before_, true))
+        ++display_.counts().reconnects;
+    backoff_.reset();
+    session.run();
+}
+
+void Lane::run()
+{
+    while (!stop_requested()) {
+        // The texts are kept, and the catch blocks closed, before the server is called again.
+        std::string problem;
+        std::string hint;
+        try {
+            attend_server();
+            const LaneConfig config = load_config(identity_);
+            if (config.has_broker) {
+                connect_and_relay(config);
+            } else {
+                display_.enter(stats::LaneState::unconfigured, "no broker is set: outbox_relay.amqp_url is empty");
+                rest(longest_backoff);
+            }
+        } catch (const transport::Error &error) {
+            problem = error.what();
+        } catch (const transport::UrlError &error) {
+            problem = error.what();
+            hint = error.hint();
+        } catch (const OptionError &error) {
+            problem = error.what();
+            hint = error.hint();
+        } catch (const pg::Error &error) {
+            problem = error.what();
+        }
+        record_place();
+        if (!problem.empty())
+            back_off(problem, hint);
+    }
+}
+
+// A failure here costs repeats at worst: the place is kept in memory, and the next session records it.
+void Lane::record_place()
+{
+    if (place_.recorded)
+        return;
+    std::string problem;
+    try {
+        record(identity_, place_);
+    } catch (const pg::Error &error) {
+        problem = error.what();
+    }
+    if (!problem.empty())
+        display_.error("progress was not recorded: " + problem);
+}
+
+void Lane::back_off(const std::string &problem, const std::string &hint)
+{
+    display_.error(problem, hint);
+    display_.enter(stats::LaneState::backing_off, problem);
+    rest(backoff_.next());
+}
+
+// Waits, unless something happens that is worth another try: new settings, a changed relay, a reclaim, a stop.
+void Lane::rest(Backoff::Duration duration)
+{
+    using Clock = std::chrono::steady_clock;
+    static const std::uint32_t wait_event = pg::compat::wait_event("OutboxLane");
+    const auto until = Clock::now() + duration;
+    const auto changes = relay_changes();
+    const std::uint32_t reclaims = lane_entry(slot_).reclaim_requests;
+    lane_entry(slot_).sleeping = false; // a commit changes nothing here
+    while (!stop_requested() && Clock::now() < until) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+        wait_for_latch(std::min<long>(left.count(), attend_interval), wait_event);
+        if (attend_server() || relay_changes() != changes || lane_entry(slot_).reclaim_requests != reclaims)
+            return;
+    }
+}
+
+// Takes the entry; InvalidOid: it is somebody else's.
+Oid attach(int slot, int *relay_id, int *lane)
+{
+    const RegistryLock lock;
+    LaneEntry &entry = lane_entry(slot);
+    if (!OidIsValid(entry.database) || entry.pid != 0 || entry.started_at == 0)
+        return InvalidOid;
+    entry.pid = MyProcPid;
+    entry.proc_number = pg::compat::my_proc_number();
+    entry.sleeping = false;
+    *relay_id = entry.relay_id;
+    *lane = entry.lane;
+    return entry.database;
+}
+
+// Throws Gone if the extension or the relay is no more.
+LaneIdentity identify(int relay_id, int lane)
+{
+    LaneIdentity identity{InvalidOid, relay_id, {}, lane};
+    in_transaction("reading the relay", [&] {
+        identity.extension = pg::call([] { return pg::extension_oid(); });
+        if (!OidIsValid(identity.extension))
+            throw Gone("extension outbox_relay was dropped");
+        for (const Relay &relay : load_relays())
+            if (relay.relay_id == relay_id)
+                identity.relay_name = relay.name;
+    });
+    return identity;
+}
+
+void relay_until_stopped(int slot, int relay_id, int lane)
+{
+    try {
+        // Not ours: an earlier worker of the lane still has it. The keeper tries again.
+        if (!lock_lane(relay_id, lane))
+            return;
+        Lane(slot, identify(relay_id, lane)).run();
+        how_it_ends = End::in_order;
+    } catch (const Gone &) {
+        how_it_ends = End::obsolete;
+    }
+}
+
+} // namespace
+
+} // namespace outbox::relay
+
+void outbox_lane_main(Datum argument)
+{
+    using namespace outbox;
+    pg::entry([&] {
+        relay::begin_worker();
+        int relay_id = 0;
+        int lane = 0;
+        const Oid database = relay::attach(DatumGetInt32(argument), &relay_id, &lane);
+        if (!OidIsValid(database))
+            return;
+        before_shmem_exit(relay::detach, argument);
+        relay::connect_to_database(database);
+        relay::relay_until_stopped(DatumGetInt32(argument), relay_id, lane);
+    });
+    proc_exit(0);
+}

@@ -1,0 +1,59 @@
+#include "relay/lane_config.hpp"
+
+#include "pg/extension.hpp"
+#include "pg/guard.hpp"
+#include "pg/settings.hpp"
+#include "relay/relay_table.hpp"
+#include "relay/worker.hpp"
+
+#include <algorithm>
+
+namespace outbox::relay {
+
+namespace settings = pg::settings;
+
+namespace {
+
+transport::Target make_target(const LaneIdentity &identity, const RelayOptions &options)
+{
+    transport::Target target;
+    target.url = transport::parse_amqp_url(settings::amqp_url());
+    target.exchange = options.exchange;
+    target.exchange_type = options.exchange_type;
+    target.declare = options.declare;
+    target.connection_name = "outbox_relay " + identity.relay_name + "/" + std::to_string(identity.lane);
+    target.heartbeat = std::chrono::seconds(settings::heartbeat);
+    target.connect_timeout = std::chrono::milliseconds(settings::connect_timeout);
+    target.max_message_size = std::size_t{1024} * static_cast<std::size_t>(settings::max_message_size);
+    return target;
+}
+
+} // namespace
+
+void require_extension(const LaneIdentity &identity)
+{
+    if (pg::call([] { return pg::extension_oid(); }) != identity.extension)
+        throw Gone("extension outbox_relay was dropped");
+}
+
+LaneConfig load_config(const LaneIdentity &identity)
+{
+    LaneConfig config;
+    in_transaction("reading the relay's options", [&] {
+        require_extension(identity);
+        const auto relays = load_relays();
+        if (std::none_of(relays.begin(), relays.end(),
+                         [&](const Relay &relay) { return relay.relay_id == identity.relay_id && relay.at_home; }))
+            throw Gone("relay \"" + identity.relay_name + "\" is no more");
+        config.options = parse_options(load_options(identity.relay_id));
+    });
+    config.max_in_flight = static_cast<std::size_t>(settings::max_in_flight);
+    config.max_in_flight_bytes = std::size_t{1024} * static_cast<std::size_t>(settings::max_in_flight_size);
+    config.confirm_timeout = std::chrono::milliseconds(settings::confirm_timeout);
+    config.has_broker = *settings::amqp_url() != '\0';
+    if (config.has_broker)
+        config.target = make_target(identity, config.options);
+    return config;
+}
+
+} // namespace outbox::relay

@@ -1,0 +1,44 @@
+// What a lane works with: its relay's options and the settings, as they are now.
+#pragma once
+
+#include "pg/postgres.hpp"
+#include "relay/options.hpp"
+#include "transport/amqp_publisher.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace outbox::relay {
+
+struct LaneConfig {
+    bool has_broker = false; // outbox_relay.amqp_url is set
+    transport::Target target;
+    RelayOptions options;
+    std::size_t max_in_flight = 0;
+    std::size_t max_in_flight_bytes = 0;
+    std::chrono::milliseconds confirm_timeout{0};
+    bool operator==(const LaneConfig &) const = default;
+};
+
+// The extension that the lane began with, or its relay, is no more: there is nothing left for it to do.
+class Gone : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct LaneIdentity {
+    Oid extension;
+    int relay_id;
+    std::string relay_name;
+    int lane;
+};
+
+// Reads both, in a transaction of its own. Throws Gone, OptionError, transport::UrlError, pg::Error.
+LaneConfig load_config(const LaneIdentity &identity);
+
+// Inside a transaction: throws Gone unless the extension is the one the lane began with.
+void require_extension(const LaneIdentity &identity);
+
+} // namespace outbox::relay

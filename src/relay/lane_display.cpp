@@ -1,0 +1,93 @@
+#include "relay/lane_display.hpp"
+
+#include "pg/guard.hpp"
+
+#include <cstdio>
+
+extern "C" {
+#include "pgstat.h"
+#include "mb/pg_wchar.h"
+#include "utils/timestamp.h"
+}
+
+namespace outbox::relay {
+
+namespace {
+
+constexpr std::int64_t repeat_error_after = USECS_PER_MINUTE;
+constexpr std::int64_t memory_interval = USECS_PER_SEC;
+
+template <std::size_t N>
+void copy_text(char (&field)[N], const std::string &text)
+{
+    // Cut between two characters, or SQL could not show it.
+    const int length = pg_mbcliplen(text.c_str(), static_cast<int>(text.size()), N - 1);
+    std::memcpy(field, text.data(), static_cast<std::size_t>(length));
+    field[length] = '\0';
+}
+
+// Bytes of memory that are this process's own: resident and not shared.
+std::int64_t private_memory()
+{
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen("/proc/self/statm", "r"), &std::fclose);
+    long long resident = 0;
+    long long shared = 0;
+    if (!file || std::fscanf(file.get(), "%*d %lld %lld", &resident, &shared) != 2)
+        return 0;
+    return (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
+} // namespace
+
+LaneDisplay::LaneDisplay(int slot, const LaneIdentity &identity)
+    : slot_(slot), name_(identity.relay_name + "/" + std::to_string(identity.lane))
+{
+    stats::read_entry(slot, &stats_);
+    stats_.pid = MyProcPid;
+    stats_.in_flight = stats_.claimed = stats_.oldest_claim = 0;
+    enter(stats::LaneState::starting);
+}
+
+void LaneDisplay::enter(stats::LaneState state, const std::string &detail)
+{
+    const bool same_state = stats_.state == state && stats_.since != 0;
+    if (same_state && detail == stats_.detail)
+        return;
+    if (!same_state)
+        stats_.since = GetCurrentTimestamp();
+    stats_.state = state;
+    copy_text(stats_.detail, detail);
+    show();
+
+    const std::string activity = std::string(stats::name_of(state)) + (detail.empty() ? "" : ": ") + detail;
+    pg::call([&] { pgstat_report_activity(STATE_IDLE, activity.c_str()); });
+}
+
+void LaneDisplay::error(const std::string &message, const std::string &hint)
+{
+    const TimestampTz now = GetCurrentTimestamp();
+    copy_text(stats_.last_error, message);
+    stats_.last_error_at = now;
+    if (message == logged_error_ && now - logged_at_ < repeat_error_after)
+        return;
+    logged_error_ = message;
+    logged_at_ = now;
+    pg::call([&] {
+        ereport(WARNING, errmsg("outbox_relay: relay %s: %s", name_.c_str(), message.c_str()),
+                hint.empty() ? 0 : errhint("%s", hint.c_str()));
+    });
+}
+
+void LaneDisplay::broker(const std::string &redacted_url) { copy_text(stats_.broker, redacted_url); }
+
+void LaneDisplay::show()
+{
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now - memory_read_at_ >= memory_interval) {
+        memory_read_at_ = now;
+        stats_.memory = private_memory();
+    }
+    stats::write_entry(slot_, stats_);
+}
+
+} // namespace outbox::relay

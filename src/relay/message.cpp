@@ -1,0 +1,90 @@
+#include "relay/message.hpp"
+
+#include "relay/header_object.hpp"
+#include "relay/json_text.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace outbox::relay {
+
+namespace {
+
+using log::EventView;
+using std::string_view;
+
+constexpr string_view envelope_version = "1.0";
+constexpr std::size_t envelope_overhead = 512; // more than keys and short fields need
+
+void add_member(std::string &json, string_view key, const std::optional<string_view> &value)
+{
+    json += ',';
+    json += key;
+    if (value)
+        append_json_string(json, *value);
+    else
+        json += "null";
+}
+
+std::string envelope(const EventView &event)
+{
+    std::string json;
+    json.reserve(event.payload.size() + envelope_overhead);
+    json += "{\"version\":";
+    append_json_string(json, envelope_version);
+    add_member(json, "\"id\":", std::to_string(event.id.value));
+    add_member(json, "\"event_id\":", event.event_id);
+    add_member(json, "\"event_type\":", event.event_type);
+    add_member(json, "\"entity_type\":", event.entity_type);
+    add_member(json, "\"entity_id\":", event.entity_id);
+    json += ",\"payload\":";
+    json += event.payload; // byte for byte
+    add_member(json, "\"workspace_id\":", event.workspace_id);
+    add_member(json, "\"project_id\":", event.project_id);
+    add_member(json, "\"initiator_id\":", event.initiator_id);
+    add_member(json, "\"initiator_type\":", event.initiator_type);
+    add_member(json, "\"schema_version\":", event.schema_version);
+    add_member(json, "\"transaction_id\":", std::to_string(event.xid));
+    add_member(json, "\"created_at\":", timestamp_text(event.created_at));
+    json += '}';
+    return json;
+}
+
+void add_headers(transport::Message &message, const EventView &event)
+{
+    auto &headers = message.headers;
+    headers.reserve(9);
+    headers.emplace_back("outbox-id", event.id.value);
+    headers.emplace_back("created-at", event.created_at / 1000);
+    const auto add = [&](const char *name, const std::optional<string_view> &value) {
+        if (value)
+            headers.emplace_back(name, std::string(*value));
+    };
+    add("entity-type", event.entity_type);
+    add("entity-id", event.entity_id);
+    add("workspace-id", event.workspace_id);
+    add("project-id", event.project_id);
+    add("initiator-id", event.initiator_id);
+    add("initiator-type", event.initiator_type);
+    add("schema-version", event.schema_version);
+    if (event.headers)
+        append_header_object(headers, *event.headers);
+}
+
+} // namespace
+
+transport::Message make_message(const EventView &event, const RelayOptions &options)
+{
+    transport::Message message;
+    message.routing_key = options.routing_key.expand(event);
+    message.message_id = event.event_id;
+    message.type = event.event_type;
+    message.content_type = "application/json";
+    message.app_id = options.app_id;
+    message.timestamp = static_cast<std::uint64_t>(event.created_at / 1'000'000);
+    add_headers(message, event);
+    message.body = options.body == Body::envelope ? envelope(event) : std::string(event.payload);
+    return message;
+}
+
+} // namespace outbox::relay

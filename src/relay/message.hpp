@@ -1,0 +1,12 @@
+// Makes the message of an event (docs/message-format.md). Plain C++.
+#pragma once
+
+#include "log/event.hpp"
+#include "relay/options.hpp"
+#include "transport/message.hpp"
+
+namespace outbox::relay {
+
+transport::Message make_message(const log::EventView &event, const RelayOptions &options);
+
+} // namespace outbox::relay

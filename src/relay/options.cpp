@@ -1,0 +1,97 @@
+#include "relay/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace outbox::relay {
+
+namespace {
+
+constexpr std::size_t max_short_string = 255; // AMQP shortstr
+
+struct Key {
+    std::string_view name;
+    std::string_view json_type;
+    void (*set)(RelayOptions &, const Option &);
+};
+
+void check_length(const Option &option)
+{
+    if (option.text.size() > max_short_string)
+        throw OptionError("value of option \"" + option.key + "\" is too long",
+                          "AMQP allows at most 255 bytes.");
+}
+
+void set_exchange(RelayOptions &options, const Option &option)
+{
+    check_length(option);
+    options.exchange = option.text;
+}
+
+void set_exchange_type(RelayOptions &options, const Option &option)
+{
+    check_length(option);
+    if (option.text.empty())
+        throw OptionError("option \"exchange_type\" must not be empty",
+                          "Use topic, fanout, direct, headers, or the name of a type that a plugin of the broker brings.");
+    options.exchange_type = option.text;
+}
+
+void set_declare(RelayOptions &options, const Option &option) { options.declare = option.text == "true"; }
+
+void set_routing_key(RelayOptions &options, const Option &option) { options.routing_key = RoutingKey::parse(option.text); }
+
+void set_body(RelayOptions &options, const Option &option)
+{
+    if (option.text == "envelope")
+        options.body = Body::envelope;
+    else if (option.text == "payload")
+        options.body = Body::payload;
+    else
+        throw OptionError("invalid value for option \"body\": \"" + option.text + "\"", "Use envelope or payload.");
+}
+
+void set_app_id(RelayOptions &options, const Option &option)
+{
+    check_length(option);
+    options.app_id = option.text;
+}
+
+constexpr std::array<Key, 6> known_keys{{
+    {"app_id", "string", set_app_id},
+    {"body", "string", set_body},
+    {"declare", "boolean", set_declare},
+    {"exchange", "string", set_exchange},
+    {"exchange_type", "string", set_exchange_type},
+    {"routing_key", "string", set_routing_key},
+}};
+
+std::string list_of_keys()
+{
+    std::string list;
+    for (const Key &key : known_keys)
+        list.append(list.empty() ? "" : ", ").append(key.name);
+    return list;
+}
+
+} // namespace
+
+RelayOptions parse_options(const std::vector<Option> &options)
+{
+    RelayOptions parsed;
+    for (const Option &option : options) {
+        const auto *key =
+            std::find_if(known_keys.begin(), known_keys.end(), [&](const Key &k) { return k.name == option.key; });
+        if (key == known_keys.end())
+            throw OptionError("unknown option \"" + option.key + "\"", "Known options: " + list_of_keys() + ".");
+        if (key->json_type != option.json_type)
+            throw OptionError("option \"" + option.key + "\" must be a " + std::string(key->json_type) + ", not a " +
+                                  option.json_type,
+                              "null puts an option back to its default.");
+        key->set(parsed, option);
+    }
+    return parsed;
+}
+
+} // namespace outbox::relay

@@ -1,0 +1,35 @@
+// A relay's options: one grammar, checked by outbox.alter_relay() and read by its lanes. Plain C++.
+#pragma once
+
+#include "relay/option_error.hpp"
+#include "relay/routing_key.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace outbox::relay {
+
+// One member of the options object: its value's JSON type ("string", "number", "boolean", ...) and text.
+struct Option {
+    std::string key;
+    std::string json_type;
+    std::string text;
+};
+
+enum class Body { envelope, payload };
+
+struct RelayOptions {
+    std::string exchange = "outbox";
+    std::string exchange_type = "topic";
+    bool declare = true; // declare the exchange if it does not exist
+    RoutingKey routing_key = RoutingKey::parse("{event_type}");
+    Body body = Body::envelope;
+    std::string app_id = "outbox_relay"; // "": not sent
+    bool operator==(const RelayOptions &) const = default;
+};
+
+// Throws OptionError for an unknown key, a value of the wrong type, or one that cannot work.
+RelayOptions parse_options(const std::vector<Option> &options);
+
+} // namespace outbox::relay

@@ -1,0 +1,335 @@
+// The lane loop (docs/architecture.md has the states of a lane as one picture):
+//
+//   take what the broker answered -> settle, or hold -> record progress when due -> publish what is allowed,
+//   reading on when the claims are used up -> wait for the broker, a commit, or the next thing due
+#include "relay/session.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/guard.hpp"
+#include "pg/settings.hpp"
+#include "relay/message.hpp"
+#include "relay/registry.hpp"
+#include "relay/worker.hpp"
+
+#include <algorithm>
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace outbox::relay {
+
+namespace settings = pg::settings;
+using transport::Clock;
+using transport::Outcome;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto probe_after_first = 1s; // a message that was returned or refused is tried again after this,
+constexpr auto probe_after_most = 30s; // doubling up to this
+constexpr auto idle_record_interval = 20ms;
+constexpr auto goodbye_limit = 200ms;
+constexpr auto longest_wait = 1s; // the server must be attended at least this often
+
+// A claim that was settled is kept until all before it are: so many events may lie between the oldest unsettled one
+// and the newest, in multiples of max_claims.
+constexpr std::size_t span_limit = 4;
+
+std::size_t kilobytes(int setting) { return std::size_t{1024} * static_cast<std::size_t>(setting); }
+
+std::int64_t unix_microseconds()
+{
+    using namespace std::chrono;
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+} // namespace
+
+Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &config, LanePlace &place,
+                 LaneDisplay &display)
+    : identity_(identity), slot_(slot), config_(config), place_(place), display_(display), publisher_(config.target),
+      wait_set_(publisher_.socket()), reader_(place.progress.position), claims_(place.progress.highest),
+      pace_(config.max_in_flight, place.careful || !place.progress.position.outstanding.empty(),
+            Backoff(probe_after_first, probe_after_most, static_cast<unsigned>(MyProcPid))),
+      reclaims_seen_(lane_entry(slot).reclaim_requests), relay_changes_seen_(relay_changes())
+{
+}
+
+Session::~Session()
+{
+    update_place();
+    place_.in_doubt = claims_.in_flight_ids();
+    place_.careful = !place_.in_doubt.empty();
+}
+
+void Session::update_place()
+{
+    log::Position position = reader_.position();
+    // What was read again lies below what of the outstanding has not been read again yet.
+    log::IdRanges outstanding = claims_.outstanding();
+    for (const auto &range : position.outstanding.ranges())
+        outstanding.append(range.first, range.last);
+    position.outstanding = std::move(outstanding);
+    place_.progress.position = std::move(position);
+}
+
+Session::End Session::run()
+{
+    std::exception_ptr failure;
+    try {
+        const End end = relay();
+        if (end != End::reclaimed)
+            finish();
+        return end;
+    } catch (const transport::Error &) {
+        throw; // the connection is of no more use
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    finish();
+    std::rethrow_exception(failure);
+}
+
+Session::End Session::relay()
+{
+    for (;;) {
+        if (const auto end = end_requested())
+            return *end;
+        take_outcomes();
+        check_confirm_timeout();
+        record_progress_if_due();
+        publish_what_is_allowed();
+        show();
+        wait();
+    }
+}
+
+std::optional<Session::End> Session::end_requested()
+{
+    const bool settings_read = attend_server();
+    if (stop_requested())
+        return End::stopped;
+    if (reclaims_seen_ != lane_entry(slot_).reclaim_requests)
+        return End::reclaimed;
+    const auto changes = relay_changes();
+    if (settings_read || changes != relay_changes_seen_) {
+        relay_changes_seen_ = changes;
+        if (load_config(identity_) != config_)
+            return End::reconfigured;
+    }
+    return std::nullopt;
+}
+
+void Session::take_outcomes()
+{
+    const SendWatch::Guard guard;
+    publisher_.advance([this](const Outcome &outcome) { take_outcome(outcome); });
+}
+
+void Session::take_outcome(const Outcome &outcome)
+{
+    stats::LaneStats &counts = display_.counts();
+    const Seq seq = outcome.token;
+    Claim &claim = claims_[seq];
+    switch (outcome.kind) {
+    case Outcome::Kind::confirmed:
+        ++counts.confirmed;
+        counts.delays.add(unix_microseconds() - claim.created_at);
+        ++place_.progress.settled;
+        place_.recorded = false;
+        pace_.confirmed();
+        claims_.settled(seq);
+        break;
+    case Outcome::Kind::returned:
+        ++counts.returned;
+        hold(claim,
+             "no queue takes it: " + std::to_string(outcome.reply_code) + " " + outcome.reply_text + ", exchange \"" +
+                 config_.target.exchange + "\", routing key \"" + claim.message.routing_key + "\"",
+             "Bind a queue for this routing key: the lane then goes on by itself.");
+        claims_.came_back(seq);
+        break;
+    case Outcome::Kind::refused:
+        ++counts.refused;
+        hold(claim,
+             "the broker refused it (basic.nack), exchange \"" + config_.target.exchange + "\", routing key \"" +
+                 claim.message.routing_key + "\"",
+             "A full queue with the overflow policy reject-publish does this: the lane goes on when there is room.");
+        claims_.came_back(seq);
+        break;
+    }
+}
+
+// The claim could not be delivered: it is tried again, alone, after a while; nothing else is published until then.
+void Session::hold(const Claim &claim, const std::string &reason, const std::string &hint)
+{
+    const bool first = pace_.state() != Pace::State::holding;
+    pace_.refused(Clock::now());
+    if (!first)
+        return;
+    held_reason_ = "event " + claim.message.message_id + ": " + reason;
+    display_.error(held_reason_, hint);
+}
+
+void Session::check_confirm_timeout()
+{
+    if (publisher_.blocked() || publisher_.in_flight() == 0)
+        return;
+    if (Clock::now() - publisher_.oldest_in_flight() > config_.confirm_timeout)
+        throw transport::Error(transport::Error::Kind::lost, "a message was not confirmed within confirm_timeout");
+}
+
+void Session::publish_what_is_allowed()
+{
+    const SendWatch::Guard guard;
+    while (publisher_.ready() && claims_.bytes_in_flight() < config_.max_in_flight_bytes &&
+           pace_.allows(publisher_.in_flight(), Clock::now()))
+        if (!publish_next() && !read_more())
+            break;
+    publisher_.flush();
+}
+
+// Returns false if no claim is ready.
+bool Session::publish_next()
+{
+    const auto seq = claims_.next_ready();
+    if (!seq)
+        return false;
+    Claim &claim = claims_[*seq];
+    if (const std::string reason = publisher_.unfit_reason(claim.message); !reason.empty()) {
+        hold(claim, reason, "No broker takes such a message; outbox_relay.max_message_size limits the body.");
+        return true;
+    }
+
+    stats::LaneStats &counts = display_.counts();
+    ++counts.published;
+    counts.bytes += static_cast<std::int64_t>(claim.message.body.size());
+    if (claim.out_before)
+        ++counts.republished;
+    pace_.published();
+    claims_.published(*seq);
+    publisher_.publish(claim.message, *seq);
+    return true;
+}
+
+Claim Session::make_claim(const log::EventView &event) const
+{
+    Claim claim;
+    claim.id = event.id;
+    claim.key = ordering_key_of(event);
+    claim.created_at = event.created_at;
+    claim.claimed_at = Clock::now();
+    claim.message = make_message(event, config_.options);
+    claim.bytes = claim.message.body.size();
+    claim.out_before = std::binary_search(place_.in_doubt.begin(), place_.in_doubt.end(), event.id);
+    return claim;
+}
+
+// Reads the next chunk of the log, if there is more and it may be claimed. Returns false if nothing was read.
+bool Session::read_more()
+{
+    const auto max_claims = static_cast<std::size_t>(settings::max_claims);
+    if (all_read_ || claims_.unsettled() >= max_claims || claims_.span() >= span_limit * max_claims ||
+        claims_.bytes() >= kilobytes(settings::max_claims_size))
+        return false;
+
+    // Before the log is read: whoever commits from now on sets the latch, and the next wait ends at once.
+    lane_entry(slot_).sleeping = true;
+    const log::WindowReader::Limits limits{
+        .rows = std::min<std::int64_t>(settings::batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
+        .bytes = kilobytes(settings::batch_bytes)};
+    std::vector<Claim> batch;
+    in_transaction("reading the log", [&] {
+        require_extension(identity_);
+        all_read_ = reader_.read(limits, [&](const log::EventView &event) { batch.push_back(make_claim(event)); }) ==
+                    log::WindowReader::Chunk::all_read;
+    });
+    read_at_ = Clock::now();
+    batch.empty() ? poll_.found_nothing() : poll_.found();
+    for (Claim &claim : batch) {
+        place_.progress.highest = std::max(place_.progress.highest, claim.id);
+        claims_.add(std::move(claim));
+    }
+    return !batch.empty() || !all_read_;
+}
+
+void Session::record_progress_if_due()
+{
+    if (place_.recorded)
+        return;
+    const auto since = Clock::now() - recorded_at_;
+    const bool idle = claims_.unsettled() == 0;
+    if (since < (idle ? idle_record_interval : std::chrono::milliseconds(settings::progress_interval)))
+        return;
+    update_place();
+    record(identity_, place_);
+    recorded_at_ = Clock::now();
+}
+
+// An orderly end: waits for the outcome of what is in flight, so that nothing of it is sent again.
+void Session::finish()
+{
+    display_.enter(stats::LaneState::stopping);
+    const Time deadline = Clock::now() + std::chrono::milliseconds(settings::stop_timeout);
+    while (publisher_.in_flight() > 0 && Clock::now() < deadline) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+        wait_set_.wait(publisher_.wants_write(), std::clamp<long>(left.count(), 1, 100), PG_WAIT_EXTENSION);
+        attend_server();
+        take_outcomes();
+    }
+    publisher_.close(goodbye_limit);
+}
+
+void Session::show()
+{
+    stats::LaneStats &counts = display_.counts();
+    const Claim *oldest = claims_.oldest();
+    counts.in_flight = static_cast<std::int64_t>(publisher_.in_flight());
+    counts.claimed = static_cast<std::int64_t>(claims_.unsettled());
+    counts.oldest_claim = oldest == nullptr
+                              ? 0
+                              : GetCurrentTimestamp() - std::chrono::duration_cast<std::chrono::microseconds>(
+                                                            Clock::now() - oldest->claimed_at)
+                                                            .count();
+    display_.show();
+
+    if (publisher_.blocked())
+        display_.enter(stats::LaneState::blocked, publisher_.blocked_reason());
+    else if (pace_.state() == Pace::State::holding)
+        display_.enter(stats::LaneState::holding, held_reason_);
+    else if (pace_.state() == Pace::State::probing)
+        display_.enter(stats::LaneState::probing, held_reason_);
+    else if (claims_.unsettled() == 0 && all_read_)
+        display_.enter(stats::LaneState::idle);
+    else
+        display_.enter(stats::LaneState::relaying);
+}
+
+// Milliseconds until something is due that neither the socket nor the latch announces.
+long Session::wait_limit() const
+{
+    Time due = Clock::now() + longest_wait;
+    if (all_read_)
+        due = std::min(due, read_at_ + poll_.current(std::chrono::milliseconds(settings::poll_interval_min),
+                                                     std::chrono::milliseconds(settings::poll_interval_max)));
+    if (pace_.state() == Pace::State::holding && publisher_.in_flight() == 0)
+        due = std::min(due, std::max(pace_.probe_at(), Clock::now()));
+    if (!place_.recorded)
+        due = std::min(due, recorded_at_ + std::chrono::milliseconds(
+                                               claims_.unsettled() == 0 ? idle_record_interval.count()
+                                                                        : settings::progress_interval));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
+    return std::max<long>(left.count(), 0);
+}
+
+void Session::wait()
+{
+    static const std::uint32_t wait_event = pg::compat::wait_event("OutboxLane");
+    const bool latched = wait_set_.wait(publisher_.wants_write(), wait_limit(), wait_event);
+    const auto poll = poll_.current(std::chrono::milliseconds(settings::poll_interval_min),
+                                    std::chrono::milliseconds(settings::poll_interval_max));
+    if (latched || Clock::now() >= read_at_ + poll)
+        all_read_ = false;
+}
+
+} // namespace outbox::relay

@@ -1,0 +1,56 @@
+// What launcher, keeper and lane have in common: how they are registered, how they start, wait, and run a
+// transaction.
+#pragma once
+
+#include "pg/guard.hpp"
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "postmaster/bgworker.h"
+}
+
+namespace outbox::relay {
+
+// What all workers share, filled in. The server restarts none of them by itself but the launcher.
+BackgroundWorker describe_worker(const char *function, const char *type, const std::string &name);
+
+// First thing in a worker: signal handlers. SIGTERM asks it to stop (stop_requested), SIGHUP to read settings again.
+void begin_worker();
+
+// Connects to a database (InvalidOid: to none, for the shared catalogs only) and pins the settings that would
+// otherwise come from the database, its roles or postgresql.conf and could break a worker's own queries.
+void connect_to_database(Oid database);
+
+bool stop_requested();
+
+// Takes part in what every backend must: barriers, memory reports, settings after SIGHUP. At least once a second.
+// Returns true if settings were read again. Throws pg::Error.
+bool attend_server();
+
+// Waits for the latch, at most `milliseconds`; ends the process if the postmaster has died.
+void wait_for_latch(long milliseconds, std::uint32_t wait_event);
+
+void begin_transaction(const char *activity);
+void commit_transaction();
+void abort_transaction();
+
+// Runs body (C++ regime) in a transaction of its own, with no snapshot pushed, and commits it; rolls it back if
+// body throws. activity is what pg_stat_activity shows meanwhile.
+template <typename F>
+void in_transaction(const char *activity, F &&body)
+{
+    begin_transaction(activity);
+    try {
+        body();
+        commit_transaction();
+    } catch (...) {
+        abort_transaction();
+        throw;
+    }
+}
+
+// Locks that make a worker the only one of its kind, held until the process ends. No SQL can take them.
+bool lock_keeper_role();
+bool lock_lane(int relay_id, int lane);
+
+} // namespace outbox::relay

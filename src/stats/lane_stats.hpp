@@ -1,0 +1,66 @@
+// What every lane shows of itself: one entry per worker slot, in shared memory. A lane writes its own entry
+// whole; outbox.stats() copies it out. An entry outlives its lane, so that counts go on after a restart of it.
+#pragma once
+
+#include "pg/postgres.hpp"
+#include "stats/histogram.hpp"
+
+namespace outbox::stats {
+
+// The states of a lane (docs/architecture.md has them as one picture).
+enum class LaneState : std::uint8_t {
+    stopped,      // no worker
+    starting,     // worker started, position not read yet
+    unconfigured, // no broker is set, or its options are wrong
+    connecting,
+    backing_off,  // could not connect, or lost the connection: waits before the next try
+    idle,         // everything visible is settled
+    relaying,
+    blocked,      // the broker sent connection.blocked
+    holding,      // a message was returned or refused: waits before it tries that one again
+    probing,      // tries that one
+    stopping,     // waits for the last confirms
+};
+
+const char *name_of(LaneState state);
+
+struct LaneStats {
+    Oid database;
+    std::int32_t relay_id;
+    std::int16_t lane;
+    LaneState state;
+    std::int32_t pid;         // 0: no worker
+    std::int64_t since;       // of the state; all times are TimestampTz, 0: never
+    char detail[256];         // what the state waits on
+    char broker[256];         // without the password
+    std::int64_t published;   // messages handed to the broker, repeats included
+    std::int64_t confirmed;
+    std::int64_t returned;
+    std::int64_t refused;
+    std::int64_t republished; // published again by this worker
+    std::int64_t bytes;       // of bodies published
+    std::int64_t reconnects;
+    std::int64_t in_flight;
+    std::int64_t claimed;
+    std::int64_t oldest_claim;
+    std::int64_t memory;      // bytes of private memory of the worker
+    std::int64_t last_error_at;
+    char last_error[512];
+    Histogram delays;         // capture to confirm
+};
+static_assert(std::is_trivially_copyable_v<LaneStats>);
+
+void request_lane_stats_shmem();
+void attach_lane_stats_shmem();
+
+// As many entries as the server can have workers.
+int lane_stats_capacity();
+
+// Copies an entry out of, or into, shared memory.
+void read_entry(int slot, LaneStats *into);
+void write_entry(int slot, const LaneStats &from);
+
+// However a lane ended: its entry keeps its counts, and shows no worker.
+void show_stopped(int slot);
+
+} // namespace outbox::stats
