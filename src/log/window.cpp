@@ -39,15 +39,24 @@ Step next_step(const Position &position)
     return position.open ? Step::resume : Step::fresh;
 }
 
-// The position behind a chunk.
-Position advanced(Position position, Step step, const ChunkResult &chunk)
+// As many ranges as could fill a chunk: there may be thousands, and each names at least one event as a rule.
+IdRanges first_ranges(const IdRanges &all, std::int64_t count)
+{
+    IdRanges some;
+    for (const IdRanges::Range &range : all.ranges()) {
+        if (count-- == 0)
+            break;
+        some.append(range.first, range.last);
+    }
+    return some;
+}
+
+// The position behind a chunk. `asked` is what of the outstanding ids the chunk was made of.
+Position advanced(Position position, Step step, const IdRanges &asked, const ChunkResult &chunk)
 {
     switch (step) {
     case Step::reread:
-        if (chunk.limited)
-            position.outstanding.drop_through(chunk.last);
-        else
-            position.outstanding = {};
+        position.outstanding.drop_through(chunk.limited ? chunk.last : asked.ranges().back().last);
         break;
     case Step::resume:
         if (chunk.limited) {
@@ -76,7 +85,8 @@ WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function
     const Step step = next_step(position_);
     const std::string done = position_.done.text();
     const std::string upper = position_.open ? position_.open->upper.text() : "";
-    const std::string outstanding = position_.outstanding.text();
+    const IdRanges asked = first_ranges(position_.outstanding, limits.rows);
+    const std::string outstanding = asked.text();
     const ChunkQuery query{
         .step = step,
         .done = done.c_str(),
@@ -92,7 +102,7 @@ WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function
     if (state.exception)
         std::rethrow_exception(state.exception);
 
-    position_ = advanced(position_, step, chunk);
+    position_ = advanced(position_, step, asked, chunk);
     // Behind what was outstanding, or behind an open window, lies at least one window more.
     return step == Step::fresh && !chunk.limited ? Chunk::all_read : Chunk::more;
 }
