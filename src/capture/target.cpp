@@ -117,7 +117,7 @@ void refuse_other_capture_triggers(Relation table)
                        trigger.tgname),
                 our_name ? errdetail("outbox.track() needs the name for its own trigger.")
                          : errdetail("It runs outbox.capture() too: each change would be captured twice."),
-                errhint("Drop or rename that trigger first."));
+                our_name ? errhint("Rename that trigger first.") : errhint("Drop that trigger first."));
     }
 }
 
