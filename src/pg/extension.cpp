@@ -12,7 +12,10 @@ namespace {
 bool is_preloaded = false;
 }
 
-Oid extension_oid() { return get_extension_oid("outbox_relay", true); }
+Oid extension_oid()
+{
+    return get_extension_oid("outbox_relay", true);
+}
 
 Oid table_oid(const char *name)
 {
@@ -20,9 +23,15 @@ Oid table_oid(const char *name)
     return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
 }
 
-void mark_preloaded() { is_preloaded = true; }
+void mark_preloaded()
+{
+    is_preloaded = true;
+}
 
-bool preloaded() { return is_preloaded; }
+bool preloaded()
+{
+    return is_preloaded;
+}
 
 void require_preload()
 {

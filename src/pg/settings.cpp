@@ -67,7 +67,10 @@ bool check_amqp_url(char **new_value, void **extra, GucSource)
     return true;
 }
 
-void assign_amqp_url(const char *, void *extra) { real_amqp_url = static_cast<const char *>(extra); }
+void assign_amqp_url(const char *, void *extra)
+{
+    real_amqp_url = static_cast<const char *>(extra);
+}
 
 void define_int(const char *name, const char *description, int *variable, int default_value, int min, int max,
                 int flags)
@@ -78,7 +81,10 @@ void define_int(const char *name, const char *description, int *variable, int de
 
 } // namespace
 
-const char *amqp_url() { return real_amqp_url; }
+const char *amqp_url()
+{
+    return real_amqp_url;
+}
 
 void define(UrlCheck check)
 {

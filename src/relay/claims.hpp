@@ -37,10 +37,10 @@ struct Claim {
     log::EventId id;
     OrderingKey key;
     State state = State::waiting;
-    bool out_before = false;          // was published before: the next time is a repeat
-    Seq next_of_key = 0;              // 0: it is the last of its key
-    std::size_t bytes = 0;            // of the message
-    std::int64_t created_at = 0;      // microseconds since 1970
+    bool out_before = false;     // was published before: the next time is a repeat
+    Seq next_of_key = 0;         // 0: it is the last of its key
+    std::size_t bytes = 0;       // of the message
+    std::int64_t created_at = 0; // microseconds since 1970
     std::chrono::steady_clock::time_point claimed_at;
     transport::Message message;
 };
@@ -56,14 +56,14 @@ class Claims {
     std::optional<Seq> next_ready() const;
     Claim &operator[](Seq seq) { return claims_[seq - first_]; }
 
-    void published(Seq seq);  // ready -> in flight
-    void settled(Seq seq);    // in flight -> settled; the next of its key becomes ready
-    void came_back(Seq seq);  // in flight -> ready
+    void published(Seq seq); // ready -> in flight
+    void settled(Seq seq);   // in flight -> settled; the next of its key becomes ready
+    void came_back(Seq seq); // in flight -> ready
 
     std::size_t unsettled() const { return unsettled_; }
-    std::size_t bytes() const { return bytes_; }                     // of what is unsettled
+    std::size_t bytes() const { return bytes_; } // of what is unsettled
     std::size_t bytes_in_flight() const { return bytes_in_flight_; }
-    std::size_t span() const { return claims_.size(); }              // with the settled ones that are kept
+    std::size_t span() const { return claims_.size(); } // with the settled ones that are kept
     const Claim *oldest() const { return claims_.empty() ? nullptr : &claims_.front(); }
 
     // The ids of what is unsettled. Two ids share a range only if no settled id can lie between them.

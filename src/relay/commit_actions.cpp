@@ -38,8 +38,14 @@ void note(bool &wish)
 
 } // namespace
 
-void announce_relay_change_at_commit() { note(relays_changed); }
+void announce_relay_change_at_commit()
+{
+    note(relays_changed);
+}
 
-void request_keeper_at_commit() { note(keeper_wanted); }
+void request_keeper_at_commit()
+{
+    note(keeper_wanted);
+}
 
 } // namespace outbox::relay

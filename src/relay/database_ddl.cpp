@@ -24,7 +24,7 @@ namespace outbox::relay {
 
 namespace {
 
-constexpr int patience = 5'000;   // milliseconds to wait for the workers' end
+constexpr int patience = 5'000; // milliseconds to wait for the workers' end
 constexpr int check_interval = 20;
 
 ProcessUtility_hook_type previous_hook;

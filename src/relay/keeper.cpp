@@ -28,7 +28,10 @@ constexpr TimestampTz startup_limit = 10 * USECS_PER_SEC;
 
 End how_it_ends = End::failed;
 
-void detach(int, Datum slot) { detach_keeper(DatumGetInt32(slot), how_it_ends); }
+void detach(int, Datum slot)
+{
+    detach_keeper(DatumGetInt32(slot), how_it_ends);
+}
 
 class Keeper {
   public:
@@ -79,8 +82,7 @@ bool Keeper::look()
 
 bool Keeper::start_lane(int slot, const std::string &name)
 {
-    BackgroundWorker worker =
-        describe_worker("outbox_lane_main", "outbox_relay lane", "outbox_relay lane " + name);
+    BackgroundWorker worker = describe_worker("outbox_lane_main", "outbox_relay lane", "outbox_relay lane " + name);
     worker.bgw_main_arg = Int32GetDatum(slot);
     worker.bgw_notify_pid = MyProcPid;
     return pg::call([&] { return RegisterDynamicBackgroundWorker(&worker, nullptr); });
@@ -143,8 +145,8 @@ void Keeper::warn_of_foreign_relay(const Relay &relay)
         return;
     foreign_relay_warned_ = true;
     pg::call([&] {
-        ereport(WARNING, errmsg("outbox_relay: relay \"%s\" was made in another database and is paused",
-                                relay.name.c_str()),
+        ereport(WARNING,
+                errmsg("outbox_relay: relay \"%s\" was made in another database and is paused", relay.name.c_str()),
                 errdetail("It came here with a restored dump or a copied database, whose events may have been sent."),
                 errhint("Use outbox.resume to let it relay from this database."));
     });

@@ -1,11 +1,11 @@
 #include "relay/lane_display.hpp"
 
 #include "pg/guard.hpp"
+#include "relay/worker.hpp"
 
 #include <cstdio>
 
 extern "C" {
-#include "pgstat.h"
 #include "mb/pg_wchar.h"
 #include "utils/timestamp.h"
 }
@@ -59,8 +59,7 @@ void LaneDisplay::enter(stats::LaneState state, const std::string &detail)
     copy_text(stats_.detail, detail);
     show();
 
-    const std::string activity = std::string(stats::name_of(state)) + (detail.empty() ? "" : ": ") + detail;
-    pg::call([&] { pgstat_report_activity(STATE_IDLE, activity.c_str()); });
+    set_resting_activity(std::string(stats::name_of(state)) + (detail.empty() ? "" : ": ") + detail);
 }
 
 void LaneDisplay::error(const std::string &message, const std::string &hint)
@@ -78,7 +77,10 @@ void LaneDisplay::error(const std::string &message, const std::string &hint)
     });
 }
 
-void LaneDisplay::broker(const std::string &redacted_url) { copy_text(stats_.broker, redacted_url); }
+void LaneDisplay::broker(const std::string &redacted_url)
+{
+    copy_text(stats_.broker, redacted_url);
+}
 
 void LaneDisplay::show()
 {

@@ -54,7 +54,10 @@ constexpr long retry_interval = 1'000;
 constexpr TimestampTz startup_limit = 10 * USECS_PER_SEC; // by then a keeper is up, or has failed
 constexpr TimestampTz slot_retry_interval = 5 * USECS_PER_SEC;
 
-void forget_launcher(int, Datum) { set_launcher(-1); }
+void forget_launcher(int, Datum)
+{
+    set_launcher(-1);
+}
 
 struct OidList {
     Oid *oids;
@@ -255,8 +258,7 @@ void Launcher::run()
 
 void register_launcher()
 {
-    BackgroundWorker worker =
-        describe_worker("outbox_launcher_main", "outbox_relay launcher", "outbox_relay launcher");
+    BackgroundWorker worker = describe_worker("outbox_launcher_main", "outbox_relay launcher", "outbox_relay launcher");
     worker.bgw_restart_time = 1;
     RegisterBackgroundWorker(&worker);
 }

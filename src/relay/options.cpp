@@ -19,8 +19,7 @@ struct Key {
 void check_length(const Option &option)
 {
     if (option.text.size() > max_short_string)
-        throw OptionError("value of option \"" + option.key + "\" is too long",
-                          "AMQP allows at most 255 bytes.");
+        throw OptionError("value of option \"" + option.key + "\" is too long", "AMQP allows at most 255 bytes.");
 }
 
 void set_exchange(RelayOptions &options, const Option &option)
@@ -33,14 +32,21 @@ void set_exchange_type(RelayOptions &options, const Option &option)
 {
     check_length(option);
     if (option.text.empty())
-        throw OptionError("option \"exchange_type\" must not be empty",
-                          "Use topic, fanout, direct, headers, or the name of a type that a plugin of the broker brings.");
+        throw OptionError(
+            "option \"exchange_type\" must not be empty",
+            "Use topic, fanout, direct, headers, or the name of a type that a plugin of the broker brings.");
     options.exchange_type = option.text;
 }
 
-void set_declare(RelayOptions &options, const Option &option) { options.declare = option.text == "true"; }
+void set_declare(RelayOptions &options, const Option &option)
+{
+    options.declare = option.text == "true";
+}
 
-void set_routing_key(RelayOptions &options, const Option &option) { options.routing_key = RoutingKey::parse(option.text); }
+void set_routing_key(RelayOptions &options, const Option &option)
+{
+    options.routing_key = RoutingKey::parse(option.text);
+}
 
 void set_body(RelayOptions &options, const Option &option)
 {

@@ -85,12 +85,27 @@ void attach_registry_shmem()
     LWLockRelease(AddinShmemInitLock);
 }
 
-RegistryLock::RegistryLock() { LWLockAcquire(lock, LW_EXCLUSIVE); }
-RegistryLock::~RegistryLock() { LWLockRelease(lock); }
+RegistryLock::RegistryLock()
+{
+    LWLockAcquire(lock, LW_EXCLUSIVE);
+}
+RegistryLock::~RegistryLock()
+{
+    LWLockRelease(lock);
+}
 
-int registry_capacity() { return max_worker_processes; }
-KeeperEntry &keeper_entry(int slot) { return keepers[slot]; }
-LaneEntry &lane_entry(int slot) { return lanes[slot]; }
+int registry_capacity()
+{
+    return max_worker_processes;
+}
+KeeperEntry &keeper_entry(int slot)
+{
+    return keepers[slot];
+}
+LaneEntry &lane_entry(int slot)
+{
+    return lanes[slot];
+}
 
 int find_keeper(Oid database)
 {
@@ -154,8 +169,14 @@ void release_database(Oid database)
         keepers[keeper].state = KeeperState::vacant;
 }
 
-void set_launcher(int proc_number) { registry->launcher = proc_number; }
-void wake_launcher() { wake_process(registry->launcher); }
+void set_launcher(int proc_number)
+{
+    registry->launcher = proc_number;
+}
+void wake_launcher()
+{
+    wake_process(registry->launcher);
+}
 
 void wake_keeper(Oid database)
 {
@@ -170,7 +191,10 @@ void request_database_scan()
     wake_launcher();
 }
 
-bool take_database_scan_request() { return registry->database_scan_requested.exchange(false); }
+bool take_database_scan_request()
+{
+    return registry->database_scan_requested.exchange(false);
+}
 
 void wake_lanes()
 {
@@ -196,7 +220,10 @@ void announce_relay_change()
     wake_keeper(MyDatabaseId);
 }
 
-std::uint32_t relay_changes() { return registry->relay_changes; }
+std::uint32_t relay_changes()
+{
+    return registry->relay_changes;
+}
 
 void request_keeper(Oid database)
 {

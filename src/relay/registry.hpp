@@ -29,24 +29,24 @@ enum class End : std::uint8_t {
 struct KeeperEntry {
     Oid database;
     KeeperState state;
-    bool requested;           // asked for since the keeper last looked at its database
-    pid_t pid;                // 0: not running
+    bool requested; // asked for since the keeper last looked at its database
+    pid_t pid;      // 0: not running
     int proc_number;
-    pid_t held_by;            // a backend whose DDL needs the database without workers; 0: nobody
-    std::int32_t failures;    // ends in a row that were not in order
-    TimestampTz not_before;   // when it may be started again
+    pid_t held_by;          // a backend whose DDL needs the database without workers; 0: nobody
+    std::int32_t failures;  // ends in a row that were not in order
+    TimestampTz not_before; // when it may be started again
 };
 
 struct LaneEntry {
-    Oid database;             // InvalidOid: the entry is unused
+    Oid database; // InvalidOid: the entry is unused
     std::int32_t relay_id;
     std::int16_t lane;
-    pid_t pid;                // 0: not running
+    pid_t pid; // 0: not running
     int proc_number;
-    TimestampTz started_at;   // when it was handed to the postmaster; 0: not to be expected
+    TimestampTz started_at; // when it was handed to the postmaster; 0: not to be expected
     std::int32_t failures;
     TimestampTz not_before;
-    std::atomic<bool> sleeping;                 // wants to be woken by a commit
+    std::atomic<bool> sleeping;                  // wants to be woken by a commit
     std::atomic<std::uint32_t> reclaim_requests; // counts up
 };
 

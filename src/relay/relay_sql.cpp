@@ -130,8 +130,8 @@ Datum outbox_reclaim(PG_FUNCTION_ARGS)
     if (PG_ARGISNULL(0))
         ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("older_than must not be null"),
                 errhint("Use interval '0' to give up every claim."));
-    const TimestampTz limit = DatumGetTimestampTz(DirectFunctionCall2(
-        timestamptz_mi_interval, TimestampTzGetDatum(GetCurrentTimestamp()), PG_GETARG_DATUM(0)));
+    const TimestampTz limit = DatumGetTimestampTz(
+        DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(GetCurrentTimestamp()), PG_GETARG_DATUM(0)));
     const std::int64_t events = pg::entry([&] {
         const int relay_id = PG_ARGISNULL(1) ? 0 : relay::find_relay(relay::text_argument(fcinfo, 1));
         return relay::reclaim(relay_id, limit);

@@ -55,6 +55,9 @@ SendWatch::Guard::Guard()
     sending = 1;
 }
 
-SendWatch::Guard::~Guard() { sending = 0; }
+SendWatch::Guard::~Guard()
+{
+    sending = 0;
+}
 
 } // namespace outbox::relay

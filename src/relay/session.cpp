@@ -36,7 +36,10 @@ constexpr auto longest_wait = 1s; // the server must be attended at least this o
 // and the newest, in multiples of max_claims.
 constexpr std::size_t span_limit = 4;
 
-std::size_t kilobytes(int setting) { return std::size_t{1024} * static_cast<std::size_t>(setting); }
+std::size_t kilobytes(int setting)
+{
+    return std::size_t{1024} * static_cast<std::size_t>(setting);
+}
 
 std::int64_t unix_microseconds()
 {
@@ -236,7 +239,8 @@ bool Session::read_more()
     // Before the log is read: whoever commits from now on sets the latch, and the next wait ends at once.
     lane_entry(slot_).sleeping = true;
     const log::WindowReader::Limits limits{
-        .rows = std::min<std::int64_t>(settings::batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
+        .rows =
+            std::min<std::int64_t>(settings::batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
         .bytes = kilobytes(settings::batch_bytes)};
     std::vector<Claim> batch;
     in_transaction("reading the log", [&] {
@@ -286,11 +290,11 @@ void Session::show()
     const Claim *oldest = claims_.oldest();
     counts.in_flight = static_cast<std::int64_t>(publisher_.in_flight());
     counts.claimed = static_cast<std::int64_t>(claims_.unsettled());
-    counts.oldest_claim = oldest == nullptr
-                              ? 0
-                              : GetCurrentTimestamp() - std::chrono::duration_cast<std::chrono::microseconds>(
-                                                            Clock::now() - oldest->claimed_at)
-                                                            .count();
+    counts.oldest_claim =
+        oldest == nullptr
+            ? 0
+            : GetCurrentTimestamp() -
+                  std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - oldest->claimed_at).count();
     display_.show();
 
     if (publisher_.blocked())
@@ -315,9 +319,9 @@ long Session::wait_limit() const
     if (pace_.state() == Pace::State::holding && publisher_.in_flight() == 0)
         due = std::min(due, std::max(pace_.probe_at(), Clock::now()));
     if (!place_.recorded)
-        due = std::min(due, recorded_at_ + std::chrono::milliseconds(
-                                               claims_.unsettled() == 0 ? idle_record_interval.count()
-                                                                        : settings::progress_interval));
+        due = std::min(due, recorded_at_ + std::chrono::milliseconds(claims_.unsettled() == 0
+                                                                         ? idle_record_interval.count()
+                                                                         : settings::progress_interval));
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
     return std::max<long>(left.count(), 0);
 }

@@ -73,7 +73,7 @@ class Session {
     Pace pace_;
     PollInterval poll_;
 
-    bool all_read_ = false;   // the log had nothing more when it was last read
+    bool all_read_ = false; // the log had nothing more when it was last read
     Time read_at_{};
     Time recorded_at_{};
     std::string held_reason_; // of the message that holds the lane

@@ -13,11 +13,13 @@ WaitSet::WaitSet(int socket)
         AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, nullptr, nullptr);
         return set;
     });
-    socket_event_ =
-        pg::call([&] { return AddWaitEventToSet(set_, WL_SOCKET_READABLE, socket, nullptr, nullptr); });
+    socket_event_ = pg::call([&] { return AddWaitEventToSet(set_, WL_SOCKET_READABLE, socket, nullptr, nullptr); });
 }
 
-WaitSet::~WaitSet() { FreeWaitEventSet(set_); }
+WaitSet::~WaitSet()
+{
+    FreeWaitEventSet(set_);
+}
 
 bool WaitSet::wait(bool for_writing, long milliseconds, std::uint32_t wait_event)
 {

@@ -33,6 +33,13 @@ bool lock_role(std::uint32_t id, std::uint32_t part, std::uint16_t lock_class)
     });
 }
 
+std::string resting_activity;
+
+void report_resting()
+{
+    pgstat_report_activity(STATE_IDLE, resting_activity.c_str());
+}
+
 struct PinnedSetting {
     const char *name;
     const char *value;
@@ -93,11 +100,14 @@ void connect_to_database(Oid database)
             SetConfigOption(setting.name, setting.value, PGC_SUSET, PGC_S_OVERRIDE);
         SetConfigOption("application_name", MyBgworkerEntry->bgw_name, PGC_USERSET, PGC_S_OVERRIDE);
         pgstat_report_appname(MyBgworkerEntry->bgw_name);
-        pgstat_report_activity(STATE_IDLE, nullptr);
+        report_resting();
     });
 }
 
-bool stop_requested() { return ShutdownRequestPending != 0; }
+bool stop_requested()
+{
+    return ShutdownRequestPending != 0;
+}
 
 bool attend_server()
 {
@@ -121,6 +131,12 @@ void wait_for_latch(long milliseconds, std::uint32_t wait_event)
     });
 }
 
+void set_resting_activity(const std::string &activity)
+{
+    resting_activity = activity;
+    pg::call([] { report_resting(); });
+}
+
 void begin_transaction(const char *activity)
 {
     pg::call([&] {
@@ -135,7 +151,7 @@ void commit_transaction()
     pg::call([] {
         CommitTransactionCommand();
         pgstat_report_stat(false);
-        pgstat_report_activity(STATE_IDLE, nullptr);
+        report_resting();
     });
 }
 
@@ -143,11 +159,14 @@ void abort_transaction()
 {
     pg::call([] {
         AbortCurrentTransaction();
-        pgstat_report_activity(STATE_IDLE, nullptr);
+        report_resting();
     });
 }
 
-bool lock_keeper_role() { return lock_role(0, 0, keeper_lock_class); }
+bool lock_keeper_role()
+{
+    return lock_role(0, 0, keeper_lock_class);
+}
 
 bool lock_lane(int relay_id, int lane)
 {

@@ -30,6 +30,9 @@ bool attend_server();
 // Waits for the latch, at most `milliseconds`; ends the process if the postmaster has died.
 void wait_for_latch(long milliseconds, std::uint32_t wait_event);
 
+// What pg_stat_activity shows between transactions.
+void set_resting_activity(const std::string &activity);
+
 void begin_transaction(const char *activity);
 void commit_transaction();
 void abort_transaction();

@@ -13,10 +13,7 @@ struct Histogram {
     static constexpr int octaves = 42; // up to 2^42 us, 50 days
     std::array<std::uint64_t, std::size_t{octaves} * buckets_per_octave> counts;
 
-    void add(std::int64_t microseconds)
-    {
-        ++counts[bucket_of(microseconds)];
-    }
+    void add(std::int64_t microseconds) { ++counts[bucket_of(microseconds)]; }
 
     // The upper edge, in microseconds, of the bucket that holds the percentile (0 < p <= 1). -1: it is empty.
     std::int64_t percentile(double p) const
@@ -39,9 +36,10 @@ struct Histogram {
 
     static std::size_t bucket_of(std::int64_t microseconds)
     {
-        const auto value = static_cast<std::uint64_t>(microseconds < buckets_per_octave ? buckets_per_octave : microseconds);
-        const int octave = std::bit_width(value) - 1;                   // value is in [2^octave, 2^(octave+1))
-        const auto quarter = (value >> (octave - 2)) & 3;               // the two bits behind the leading one
+        const auto value =
+            static_cast<std::uint64_t>(microseconds < buckets_per_octave ? buckets_per_octave : microseconds);
+        const int octave = std::bit_width(value) - 1;     // value is in [2^octave, 2^(octave+1))
+        const auto quarter = (value >> (octave - 2)) & 3; // the two bits behind the leading one
         const auto bucket = static_cast<std::size_t>(octave - 2) * buckets_per_octave + quarter;
         const std::size_t highest = std::tuple_size_v<decltype(counts)> - 1;
         return bucket < highest ? bucket : highest;

@@ -16,7 +16,10 @@ constexpr char shmem_name[] = "outbox_relay lane stats";
 LaneStats *entries;
 LWLockPadded *locks; // one per entry
 
-Size shmem_size() { return mul_size(sizeof(LaneStats), static_cast<Size>(max_worker_processes)); }
+Size shmem_size()
+{
+    return mul_size(sizeof(LaneStats), static_cast<Size>(max_worker_processes));
+}
 
 } // namespace
 
@@ -66,7 +69,10 @@ void attach_lane_stats_shmem()
     LWLockRelease(AddinShmemInitLock);
 }
 
-int lane_stats_capacity() { return max_worker_processes; }
+int lane_stats_capacity()
+{
+    return max_worker_processes;
+}
 
 void read_entry(int slot, LaneStats *into)
 {

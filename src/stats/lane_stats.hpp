@@ -13,13 +13,13 @@ enum class LaneState : std::uint8_t {
     starting,     // worker started, position not read yet
     unconfigured, // no broker is set, or its options are wrong
     connecting,
-    backing_off,  // could not connect, or lost the connection: waits before the next try
-    idle,         // everything visible is settled
+    backing_off, // could not connect, or lost the connection: waits before the next try
+    idle,        // everything visible is settled
     relaying,
-    blocked,      // the broker sent connection.blocked
-    holding,      // a message was returned or refused: waits before it tries that one again
-    probing,      // tries that one
-    stopping,     // waits for the last confirms
+    blocked,  // the broker sent connection.blocked
+    holding,  // a message was returned or refused: waits before it tries that one again
+    probing,  // tries that one
+    stopping, // waits for the last confirms
 };
 
 const char *name_of(LaneState state);
@@ -29,11 +29,11 @@ struct LaneStats {
     std::int32_t relay_id;
     std::int16_t lane;
     LaneState state;
-    std::int32_t pid;         // 0: no worker
-    std::int64_t since;       // of the state; all times are TimestampTz, 0: never
-    char detail[256];         // what the state waits on
-    char broker[256];         // without the password
-    std::int64_t published;   // messages handed to the broker, repeats included
+    std::int32_t pid;       // 0: no worker
+    std::int64_t since;     // of the state; all times are TimestampTz, 0: never
+    char detail[256];       // what the state waits on
+    char broker[256];       // without the password
+    std::int64_t published; // messages handed to the broker, repeats included
     std::int64_t confirmed;
     std::int64_t returned;
     std::int64_t refused;
@@ -43,10 +43,10 @@ struct LaneStats {
     std::int64_t in_flight;
     std::int64_t claimed;
     std::int64_t oldest_claim;
-    std::int64_t memory;      // bytes of private memory of the worker
+    std::int64_t memory; // bytes of private memory of the worker
     std::int64_t last_error_at;
     char last_error[512];
-    Histogram delays;         // capture to confirm
+    Histogram delays; // capture to confirm
 };
 static_assert(std::is_trivially_copyable_v<LaneStats>);
 
