@@ -1,5 +1,6 @@
 """The window reader: every committed event once, in order per key, whatever the writers and the limits are."""
 
+import signal
 from collections import Counter, defaultdict
 
 import psycopg
@@ -143,6 +144,26 @@ def test_a_sink_that_throws_leaves_the_position_and_the_transaction_whole(log):
         session.execute(EMIT, (1, 20))
         _, _, events = read(session, BEGINNING, throw_at=7)
         assert numbers(events) == list(range(1, 21))
+
+
+def test_commits_are_on_disk_before_their_events_are_shown(log):
+    """G3, without the help of the WAL writer: what was read survives a crash."""
+    (walwriter,) = log.pids("walwriter")
+    with log.connect() as session:
+        session.execute("SET synchronous_commit = off")
+        log.kill(walwriter, signal.SIGSTOP)
+        try:
+            session.execute(EMIT, (1, 10))
+            commit = session.execute("SELECT pg_current_wal_insert_lsn()").fetchone()[0]
+            unflushed = "SELECT pg_current_wal_flush_lsn() < %s::pg_lsn"
+            assert session.execute(unflushed, (commit,)).fetchone()[0], "the test shows nothing: already on disk"
+            _, _, events = read(session, BEGINNING)
+            assert not session.execute(unflushed, (commit,)).fetchone()[0]
+        finally:
+            log.kill(walwriter, signal.SIGCONT)
+    log.crash()
+    log.start()
+    assert log.value("SELECT count(*) FROM outbox.event") == len(events) == 10
 
 
 def test_an_event_is_shown_as_it_was_written(log):

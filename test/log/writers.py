@@ -10,7 +10,7 @@ import time
 
 import psycopg
 
-KEYS = 40
+KEYS = 300
 
 SETUP = f"""
 CREATE TABLE subject (key integer PRIMARY KEY, version bigint NOT NULL DEFAULT 0);
@@ -53,8 +53,8 @@ class Writers:
         try:
             for _ in range(chance.choice((1, 1, 2, 5, 30))):
                 self._step(session, chance)
-                if chance.random() < 0.1:
-                    time.sleep(chance.random() * 0.1)
+                if chance.random() < 0.05:
+                    time.sleep(chance.random() * 0.05)
         except psycopg.errors.DeadlockDetected:
             session.rollback()
             return
@@ -64,7 +64,7 @@ class Writers:
             session.commit()
 
     def _step(self, session, chance):
-        key = chance.choice((1, 2, chance.randint(1, KEYS), chance.randint(1, KEYS)))
+        key = chance.randint(1, 3 if chance.random() < 0.1 else KEYS)
         write = ("SELECT write_event(%s, %s)", (key, chance.choice((1, 100, 4000))))
         if chance.random() < 0.3:
             session.execute("SAVEPOINT step")
