@@ -188,6 +188,9 @@ void parse_host_and_port(std::string_view text, AmqpUrl &url)
         after_host = text.substr(end + 1);
     } else {
         const std::size_t colon = std::min(text.find(':'), text.size());
+        if (std::count(text.begin(), text.end(), ':') > 1)
+            throw UrlError("broker URL has more than one \":\" in its host and port",
+                           "Write an IPv6 address in brackets, like [::1].");
         url.host = parse_host(text.substr(0, colon));
         after_host = text.substr(colon);
     }
