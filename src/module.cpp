@@ -3,7 +3,7 @@
 #include "log/clock.hpp"
 #include "pg/extension.hpp"
 #include "pg/settings.hpp"
-#include "relay/database_ddl.hpp"
+#include "relay/utility_hook.hpp"
 #include "relay/launcher.hpp"
 #include "relay/registry.hpp"
 #include "stats/lane_stats.hpp"
@@ -77,7 +77,7 @@ void _PG_init()
     shmem_startup_hook = attach_shmem;
 
     outbox::log::on_events_committed = outbox::relay::wake_lanes;
-    outbox::relay::install_database_ddl_hook();
+    outbox::relay::install_utility_hook();
 
     // pg_upgrade starts both servers with the library: nothing may be relayed there.
     if (!IsBinaryUpgrade)

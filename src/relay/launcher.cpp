@@ -7,9 +7,9 @@
 //   CREATE EXTENSION                     its script asks for a keeper; the request counts at commit, not on rollback
 //   DROP EXTENSION                       the keeper and its lanes see it in their next transaction, and end
 //   DROP EXTENSION rolled back           nothing was visible to them
-//   CREATE DATABASE (also TEMPLATE)      a new database is looked at: the hook of database_ddl.cpp asks for that,
+//   CREATE DATABASE (also TEMPLATE)      a new database is looked at: the hook of utility_hook.cpp asks for that,
 //                                        and a scan every minute is the net under it
-//   DROP DATABASE, RENAME,               database_ddl.cpp holds the database: its workers are ended, none is started
+//   DROP DATABASE, RENAME,               utility_hook.cpp holds the database: its workers are ended, none is started
 //   SET TABLESPACE, use as TEMPLATE      until the command ends; if it failed, or the database is still there, the
 //                                        keeper comes back
 //   a keeper ends on an error            it is started again after a second, doubling up to a minute

@@ -281,6 +281,7 @@ void Session::finish()
         attend_server();
         take_outcomes();
     }
+    const SendWatch::Guard guard;
     publisher_.close(goodbye_limit);
 }
 

@@ -2,9 +2,11 @@
 // the database, and workers are. So before such a statement the database is held: its workers are ended, and none is
 // started until the statement has ended. If it failed, the keeper comes back.
 //
+// COMMIT PREPARED wakes the lanes, as other commits do.
+//
 // DROP EXTENSION needs no hold, as workers keep no lock between their transactions: they are only told at commit.
 // Statements that drop it in other ways (DROP SCHEMA, DROP OWNED) are noticed when the keeper looks next.
-#include "relay/database_ddl.hpp"
+#include "relay/utility_hook.hpp"
 
 #include "pg/compat.hpp"
 #include "relay/commit_actions.hpp"
@@ -59,6 +61,12 @@ const char *database_needed(Node *statement)
     default:
         return nullptr;
     }
+}
+
+// Its commit callbacks run in no backend that wrote the events: nobody else wakes the lanes.
+bool commits_prepared(Node *statement)
+{
+    return IsA(statement, TransactionStmt) && castNode(TransactionStmt, statement)->kind == TRANS_STMT_COMMIT_PREPARED;
 }
 
 bool drops_extension(Node *statement)
@@ -129,38 +137,53 @@ Oid database_to_hold(Node *statement)
     return database;
 }
 
+// Runs the statement while the database is held. Not inlined: PG_TRY must not share a frame with the caller's
+// variables.
+template <typename F>
+pg_noinline void run_held(Oid database, F &&run)
+{
+    PG_TRY();
+    {
+        wait_for_end_of_workers(database);
+        run();
+    }
+    PG_FINALLY();
+    {
+        release(database);
+    }
+    PG_END_TRY();
+}
+
 void on_utility(PlannedStmt *planned, const char *text, bool read_only_tree, ProcessUtilityContext context,
                 ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
                 QueryCompletion *completion)
 {
     Node *statement = planned->utilityStmt;
-    const bool creates_database = IsA(statement, CreatedbStmt);
+    const bool wakes_lanes = commits_prepared(statement);
     const Oid database = database_to_hold(statement);
     const bool held = OidIsValid(database) && hold(database);
+    const bool changes_databases = held || IsA(statement, CreatedbStmt);
     if (drops_extension(statement))
         announce_relay_change_at_commit();
 
-    PG_TRY();
-    {
-        if (held)
-            wait_for_end_of_workers(database);
+    const auto run = [&] {
         (previous_hook != nullptr ? previous_hook : standard_ProcessUtility)(
             planned, text, read_only_tree, context, parameters, environment, receiver, completion);
-    }
-    PG_FINALLY();
-    {
-        if (held)
-            release(database);
-    }
-    PG_END_TRY();
+    };
+    if (held)
+        run_held(database, run);
+    else
+        run();
 
-    if (held || creates_database)
+    if (changes_databases)
         request_database_scan();
+    if (wakes_lanes)
+        wake_lanes();
 }
 
 } // namespace
 
-void install_database_ddl_hook()
+void install_utility_hook()
 {
     previous_hook = ProcessUtility_hook;
     ProcessUtility_hook = on_utility;
