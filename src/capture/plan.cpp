@@ -1,7 +1,6 @@
 #include "capture/plan.hpp"
 
 extern "C" {
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 }

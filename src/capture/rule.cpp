@@ -2,9 +2,7 @@
 #include "capture/rule.hpp"
 
 extern "C" {
-#include "mb/pg_wchar.h"
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
+#include "lib/stringinfo.h"
 }
 
 namespace outbox::capture {
@@ -44,11 +42,7 @@ constexpr KeyDefinition key_definitions[] = {
 };
 
 constexpr const char *verbs_key = "verbs";
-constexpr const char *known_keys =
-    "Known keys: entity, prefix, entity_id, ordering_key, verbs, columns, exclude, soft_delete, workspace_id, "
-    "project_id, initiator_id, initiator_type_setting, schema_version.";
 constexpr const char *operation_names[operation_count] = {"insert", "update", "delete", "truncate"};
-constexpr const char *known_operations = "Known operations: insert, update, delete, truncate.";
 
 bool holds_columns(Shape shape)
 {
@@ -88,6 +82,15 @@ const char *expectation(Shape shape)
         return "It takes an array of names of columns, or null.";
     }
     pg_unreachable();
+}
+
+const char *known_keys()
+{
+    StringInfoData list;
+    initStringInfo(&list);
+    for (const KeyDefinition &key : key_definitions)
+        appendStringInfo(&list, "%s, ", key.name);
+    return psprintf("Known keys: %s%s.", list.data, verbs_key);
 }
 
 const char *copy_string(const JsonbValue &value)
@@ -163,7 +166,8 @@ void parse_verbs(const JsonbValue &json, Rule *rule)
                                          [&](const char *operation) { return strcmp(operation, name) == 0; });
         if (known == std::end(operation_names))
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("rule key \"verbs\" has no operation \"%s\"", name), errhint("%s", known_operations));
+                    errmsg("rule key \"verbs\" has no operation \"%s\"", name),
+                    errhint("Known operations: insert, update, delete, truncate."));
         rule->verbs[known - operation_names] = parse_value(value, psprintf("verbs.%s", name), Shape::string_or_null);
     }
 }
@@ -181,7 +185,7 @@ void parse_key(const char *name, const JsonbValue &json, Rule *rule)
         }
     }
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown rule key \"%s\"", name),
-            errhint("%s", known_keys));
+            errhint("%s", known_keys()));
 }
 
 void refuse_contradictions(const Rule &rule)
@@ -231,7 +235,7 @@ Rule parse_rule(Jsonb *json)
 {
     if (!JB_ROOT_IS_OBJECT(json))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a rule must be a JSON object"),
-                errhint("%s", known_keys));
+                errhint("%s", known_keys()));
 
     Rule rule{};
     JsonbValue key, value;
