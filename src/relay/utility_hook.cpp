@@ -147,11 +147,13 @@ pg_noinline void run_held(Oid database, F &&run)
         wait_for_end_of_workers(database);
         run();
     }
-    PG_FINALLY();
+    PG_CATCH();
     {
         release(database);
+        PG_RE_THROW();
     }
     PG_END_TRY();
+    release(database);
 }
 
 void on_utility(PlannedStmt *planned, const char *text, bool read_only_tree, ProcessUtilityContext context,
