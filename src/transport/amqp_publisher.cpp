@@ -18,7 +18,7 @@ namespace outbox::transport {
 namespace {
 
 // Answered messages behind one that is not still cost memory: above this the publisher waits for that one.
-constexpr std::size_t max_span = 256 * 1024;
+constexpr std::size_t max_span = 262144;
 
 // librabbitmq keeps what it has decoded until it is told that nobody looks at it any more.
 constexpr int frames_between_releases = 64;
@@ -53,8 +53,8 @@ struct AmqpPublisher::Impl {
     void on_answer(std::uint64_t tag, bool multiple, Outcome::Kind kind, const Sink &sink);
     void on_blocked(const amqp_connection_blocked_t &method);
     void on_unblocked();
-    [[noreturn]] void on_channel_close(const amqp_channel_close_t &method);
-    [[noreturn]] void on_connection_close(const amqp_connection_close_t &method);
+    [[noreturn]] void on_channel_close(const amqp_channel_close_t &method) const;
+    [[noreturn]] void on_connection_close(const amqp_connection_close_t &method) const;
 
     Clock::duration blocked_until(Clock::time_point now) const
     {
@@ -145,7 +145,7 @@ void AmqpPublisher::Impl::on_returned_header(const amqp_frame_t &frame)
     // Passing over it could take an unroutable message for a confirmed one; reconnecting loses nothing.
     if (entry == nullptr)
         throw Error(Error::Kind::lost, "broker returned a message that is not in flight");
-    entry->returned = std::make_unique<InFlight::Return>(returning.code, std::move(returning.text));
+    entry->returned = std::make_unique<InFlight::Return>(InFlight::Return{returning.code, std::move(returning.text)});
     returning.body_left = frame.payload.properties.body_size;
     returning.next = returning.body_left > 0 ? Returning::Next::body : Returning::Next::nothing;
 }
@@ -193,7 +193,7 @@ void AmqpPublisher::Impl::on_unblocked()
 }
 
 // The answers below are for the broker's log only: whether they arrive makes no difference.
-void AmqpPublisher::Impl::on_channel_close(const amqp_channel_close_t &method)
+void AmqpPublisher::Impl::on_channel_close(const amqp_channel_close_t &method) const
 {
     const std::string text = broker_text(method.reply_code, method.reply_text);
     amqp_channel_close_ok_t answer{};
@@ -201,7 +201,7 @@ void AmqpPublisher::Impl::on_channel_close(const amqp_channel_close_t &method)
     throw Error(Error::Kind::closed, "broker closed the channel: " + text);
 }
 
-void AmqpPublisher::Impl::on_connection_close(const amqp_connection_close_t &method)
+void AmqpPublisher::Impl::on_connection_close(const amqp_connection_close_t &method) const
 {
     const std::string text = broker_text(method.reply_code, method.reply_text);
     amqp_connection_close_ok_t answer{};

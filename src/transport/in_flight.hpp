@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace outbox::transport {
 
@@ -27,10 +28,10 @@ class InFlight {
     };
 
     struct Entry {
-        std::uint64_t token;
-        const Message *message; // null: answered
+        std::uint64_t token = 0;
+        const Message *message = nullptr; // null: answered
         Clock::time_point published;
-        Clock::duration blocked_before; // how long the connection had been blocked until then, in all
+        Clock::duration blocked_before{}; // how long the connection had been blocked until then, in all
         std::unique_ptr<Return> returned;
     };
 
@@ -78,8 +79,7 @@ class InFlight {
             Entry &entry = entries_[tag - first_tag_];
             if (entry.message == nullptr)
                 return;
-            Entry answered = std::move(entry);
-            entry.message = nullptr;
+            Entry answered = std::exchange(entry, Entry{});
             --unanswered_;
             each(answered);
         }
