@@ -74,8 +74,6 @@ def make_server(request, workdir, pg_config, template):
 
     yield make
     for server in made:
-        if getattr(request.node, "failed", False):
-            request.node.add_report_section("teardown", "server log", server.log_text()[-6000:])
         server.remove()
 
 
@@ -93,6 +91,8 @@ def stage(request, broker, make_server):
     try:
         yield opened.open(bind=bound)
     finally:
+        if getattr(request.node, "failed", False):
+            print(f"--- the end of the server's log\n{opened.pg.log_text()[-5000:]}")
         opened.close()
 
 

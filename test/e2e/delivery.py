@@ -72,7 +72,7 @@ def test_a_prepared_transaction_is_relayed_once_it_is_committed(stage):
     stage.write(100)
     assert len(stage.read()[1]) == 101
     stage.pg.execute("COMMIT PREPARED 'p'")
-    _, messages = stage.read(timeout=10)
+    _, messages = stage.read()
     assert [message.envelope["payload"]["data"]["body"] for message in messages] == ["prepared"]
 
 

@@ -26,7 +26,7 @@ def test_while_the_broker_is_away_transactions_commit_as_fast_as_before_and_then
     before = commit_latency(stage, 5)
     stage.broker.stop()
     meanwhile = commit_latency(stage, away)
-    now = stage.wait_state("backing_off", "connecting")
+    now = stage.wait_state("backing off", "connecting")
     assert now["last_error"] and now["backlog"] > 0
     stage.broker.start()
     report = stage.report(timeout=120)
@@ -96,7 +96,7 @@ def test_a_broker_that_stops_answering_is_left_and_found_again(stage, note):
     stage.connect_broker()
     stage.wait_confirmed(2000)
     with stage.broker.suspended():
-        now = stage.wait_state("backing_off", "connecting")
+        now = stage.wait_state("backing off", "connecting")
         assert now["last_error"]
     report = stage.report()
     note(report)
@@ -109,9 +109,8 @@ def test_an_exchange_deleted_while_it_relays_is_declared_again(stage, note):
     stage.read()
     stage.broker.delete(exchanges=["outbox"])
     stage.write(100)
-    stage.wait_state("holding", "probing", "backing_off", "connecting")
+    stage.wait_state("holding", "probing", "backing off", "connecting")
     stage.broker.declare(stage.queue)
-    committed, messages = stage.read()
-    report = checker.check(committed[100:], messages)
+    report = stage.report()
     note(report)
     assert report.nothing_wrong(), report

@@ -12,6 +12,7 @@ class Stage:
         self.pg = pg
         self.broker = broker
         self.queue = QUEUE
+        self.received = []      # in the order of the queue
 
     def open(self, bind=True):
         """Declares the queue, starts the server and creates the extension."""
@@ -71,9 +72,14 @@ class Stage:
     # What has arrived
 
     def read(self, timeout=60, keep=True):
-        """(committed events, received messages), once all of the former have come or time is up."""
+        """(all committed events, the messages that came since the last read), once every event has come or time is up."""
         committed = checker.committed_events(self.pg)
-        return committed, read_queue(self.broker, self.queue, {row[0] for row in committed}, timeout, keep=keep)
+        missing = {row[0] for row in committed} - {message.event_id for message in self.received}
+        new = read_queue(self.broker, self.queue, missing, timeout, keep=keep)
+        self.received += new
+        return committed, new
 
     def report(self, timeout=60):
-        return checker.check(*self.read(timeout, keep=False))
+        """Checks everything that was read since the beginning."""
+        committed, _ = self.read(timeout, keep=False)
+        return checker.check(committed, self.received)
