@@ -153,7 +153,7 @@ CREATE FUNCTION outbox.track(target regclass, rule jsonb DEFAULT '{}') RETURNS j
     LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_track';
 COMMENT ON FUNCTION outbox.track(regclass, jsonb) IS
-    'Captures the changes of a table from now on, by the rule; returns the rule with its defaults filled in. Tracking a table again with an equal rule does nothing. Errors: invalid_parameter_value for an unknown or unfit key, undefined_column, invalid_table_definition for a table without a usable key, wrong_object_type.';
+    'Captures the changes of a table from now on, by the rule; returns the rule with its defaults filled in. Tracking a table again with an equal rule does nothing. Errors: invalid_parameter_value for an unknown or unfit key, undefined_column, invalid_table_definition for a table without a usable key, wrong_object_type, duplicate_object for a trigger that is in the way.';
 
 CREATE FUNCTION outbox.untrack(target regclass, if_exists boolean DEFAULT false) RETURNS void
     LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp

@@ -57,7 +57,6 @@ SettingsMask settings_of_builtin(Oid type)
 {
     switch (type) {
     case DATEOID:
-    case TIMEOID:
     case TIMETZOID:
     case TIMESTAMPOID:
         return date_style;
