@@ -1,9 +1,12 @@
 #include "publisher_fixture.hpp"
 
 #include <atomic>
+#include <ostream>
 
 namespace outbox::test {
 namespace {
+
+constexpr std::size_t huge = 16000000; // more than any socket takes at once
 
 class AmqpPublisherTest : public PublisherTest {
   protected:
@@ -92,6 +95,7 @@ TEST_F(AmqpPublisherTest, AReturnedMessageIsNotConfirmed)
     FakeBroker broker([](Peer &peer) {
         peer.handshake();
         std::vector<Published> got;
+        got.reserve(5);
         for (int i = 0; i < 5; ++i)
             got.push_back(peer.read_message());
         peer.give_back(got[1]);
@@ -146,7 +150,7 @@ TEST_F(AmqpPublisherTest, FramesMayArriveByteByByte)
 
 TEST_F(AmqpPublisherTest, AFullSocketHoldsALargeMessageWithoutWaiting)
 {
-    constexpr std::size_t size = 5 * 1000 * 1000;
+    constexpr std::size_t size = 5000000;
     std::atomic<bool> read_on = false;
     FakeBroker broker([&](Peer &peer) {
         peer.handshake();
@@ -213,7 +217,7 @@ TEST_F(AmqpPublisherTest, HeartbeatsGoOutThroughAFullSocketAndSilenceIsNoticed)
         std::this_thread::sleep_for(5s);
     });
     AmqpPublisher publisher(target(broker));
-    const Message large = message("large", 16 * 1000 * 1000);
+    const Message large = message("large", huge);
     publisher.publish(large, 1);
     const auto before = Clock::now();
     const auto error = drive_until_error(publisher, 8s);
@@ -355,7 +359,7 @@ TEST_F(AmqpPublisherTest, ABrokerThatHangsUpInTheMiddleOfASendIsNoticed)
         peer.read_frame();
     });
     AmqpPublisher publisher(target(broker));
-    const Message large = message("large", 16 * 1000 * 1000);
+    const Message large = message("large", huge);
     std::unique_ptr<Error> error;
     try {
         publisher.publish(large, 1);
@@ -370,6 +374,7 @@ TEST_F(AmqpPublisherTest, ABrokerThatHangsUpInTheMiddleOfASendIsNoticed)
 struct Nonsense {
     const char *name;
     std::string bytes;
+    friend void PrintTo(const Nonsense &nonsense, std::ostream *out) { *out << nonsense.name; }
 };
 
 class NonsenseTest : public PublisherTest, public testing::WithParamInterface<Nonsense> {};
@@ -427,7 +432,7 @@ TEST_F(AmqpPublisherTest, AnAnswerToAHalfSentMessageEndsTheConnection)
         std::this_thread::sleep_for(1s);
     });
     AmqpPublisher publisher(target(broker));
-    const Message large = message("large", 16 * 1000 * 1000);
+    const Message large = message("large", huge);
     publisher.publish(large, 1);
     const auto error = drive_until_error(publisher);
     ASSERT_TRUE(error);
@@ -474,7 +479,7 @@ TEST_F(AmqpPublisherTest, CloseWaitsNoLongerThanItsLimitAlsoInTheMiddleOfAMessag
             std::this_thread::sleep_for(10ms);
     });
     AmqpPublisher publisher(target(broker));
-    const Message large = message("large", 16 * 1000 * 1000);
+    const Message large = message("large", huge);
     publisher.publish(large, 1);
     const auto before = Clock::now();
     publisher.close(300ms);

@@ -131,7 +131,7 @@ Published Peer::read_message()
     return message;
 }
 
-bool Peer::wait_for_hangup(std::chrono::milliseconds limit)
+bool Peer::wait_for_hangup(std::chrono::milliseconds limit) const
 {
     limit_reads(socket_, limit);
     char buffer[65536];
@@ -141,7 +141,7 @@ bool Peer::wait_for_hangup(std::chrono::milliseconds limit)
     return size == 0 || errno == ECONNRESET;
 }
 
-void Peer::send(std::string_view bytes)
+void Peer::send(std::string_view bytes) const
 {
     const std::size_t step = trickle_ ? 1 : bytes.size();
     for (std::size_t sent = 0; sent < bytes.size(); sent += step)
@@ -197,7 +197,7 @@ void Peer::unblock()
     send_method(0, method::unblocked);
 }
 
-std::string Peer::read_bytes(std::size_t size)
+std::string Peer::read_bytes(std::size_t size) const
 {
     std::string bytes(size, '\0');
     for (std::size_t done = 0; done < size;) {

@@ -43,9 +43,9 @@ class Peer {
     // The bytes of the next frame's payload.
     std::string read_frame(std::uint8_t *type = nullptr);
     // Reads and forgets until the client hangs up or `limit` has passed; true: it hung up.
-    bool wait_for_hangup(std::chrono::milliseconds limit = std::chrono::seconds(10));
+    bool wait_for_hangup(std::chrono::milliseconds limit = std::chrono::seconds(10)) const;
 
-    void send(std::string_view bytes);
+    void send(std::string_view bytes) const;
     void send_method(std::uint16_t channel, std::uint32_t id, std::string_view arguments = {});
     void ack(std::uint64_t tag, bool multiple = false);
     void nack(std::uint64_t tag, bool multiple = false);
@@ -62,7 +62,7 @@ class Peer {
     std::uint32_t frame_max() const { return frame_max_; }
 
   private:
-    std::string read_bytes(std::size_t size);
+    std::string read_bytes(std::size_t size) const;
 
     int socket_;
     bool trickle_ = false;

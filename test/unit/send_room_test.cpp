@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +28,8 @@ class Connected {
         auto *any = reinterpret_cast<sockaddr *>(&address);
         sender_ = ::socket(AF_INET, SOCK_STREAM, 0);
         const int on = 1;
+        const int receive_buffer = 65536; // fixed: the kernel would let it grow while it is drained
+        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
         setsockopt(sender_, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
         setsockopt(sender_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         if (::bind(listener, any, size) != 0 || ::listen(listener, 1) != 0 ||
@@ -67,6 +70,7 @@ class Connected {
 struct Shape {
     int send_buffer;
     std::size_t frame; // 0: the largest
+    friend void PrintTo(const Shape &shape, std::ostream *out) { *out << shape.send_buffer << '/' << shape.frame; }
 };
 
 class SendRoomTest : public testing::TestWithParam<Shape> {};
