@@ -214,7 +214,7 @@ EventId take_id()
 EventId append(const NewEvent &event, pg_uuid_t *event_id_out)
 {
     require_writable();
-    const WriteTarget *target;
+    const WriteTarget *target = nullptr;
     Relation slice = open_slice(&target);
     const EventId id = event.id.value != 0 ? event.id : take_id();
     const pg_uuid_t event_id = event_id_of(event, id);

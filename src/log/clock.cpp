@@ -48,7 +48,7 @@ EventId tick()
 {
     const std::int64_t now = wall_clock();
     std::int64_t seen = last->load(std::memory_order_relaxed);
-    std::int64_t next;
+    std::int64_t next = 0;
     do
         next = std::max(seen + 1, now);
     while (!last->compare_exchange_weak(seen, next));

@@ -46,7 +46,7 @@ std::int64_t highest_id_of_slice(Oid slice)
     const AttrNumber id = get_attnum(slice, "id");
     std::int64_t highest = 0;
     List *indexes = RelationGetIndexList(relation);
-    ListCell *cell;
+    ListCell *cell = nullptr;
     foreach (cell, indexes) {
         Relation index = index_open(lfirst_oid(cell), AccessShareLock);
         if (is_id_index(index, id))
@@ -64,7 +64,7 @@ std::int64_t highest_recorded(const char *name)
     const Oid table = pg::table_oid(name);
     std::int64_t highest = 0;
     for_each_row(table, [&](HeapTuple tuple, TupleDesc descriptor) {
-        Datum value;
+        Datum value = 0;
         if (column_value(tuple, descriptor, table, "highest_id", &value))
             highest = std::max(highest, DatumGetInt64(value));
     });
@@ -79,7 +79,7 @@ EventId highest_id(Oid event)
     // The locks keep the slices from being truncated until the indexes are read, and outbox.slice is read last:
     // it has the highest id of every slice that was truncated before.
     List *slices = find_inheritance_children(event, AccessShareLock);
-    ListCell *cell;
+    ListCell *cell = nullptr;
     foreach (cell, slices)
         highest = std::max(highest, highest_id_of_slice(lfirst_oid(cell)));
     highest = std::max({highest, highest_recorded("slice"), highest_recorded("progress")});

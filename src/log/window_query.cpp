@@ -96,8 +96,8 @@ SPIPlanPtr plan_of(Statement *statement)
 
 Datum from_text(Oid type, const char *value)
 {
-    Oid input;
-    Oid parameter;
+    Oid input = InvalidOid;
+    Oid parameter = InvalidOid;
     getTypeInputInfo(type, &input, &parameter);
     return OidInputFunctionCall(input, const_cast<char *>(value), parameter, -1);
 }

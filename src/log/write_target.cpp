@@ -56,8 +56,8 @@ std::int16_t slice_written_now(Oid slice_table)
 {
     int slice = -1;
     for_each_row(slice_table, [&](HeapTuple tuple, TupleDesc descriptor) {
-        Datum writing;
-        Datum number;
+        Datum writing = 0;
+        Datum number = 0;
         if (column_value(tuple, descriptor, slice_table, "writing", &writing) && DatumGetBool(writing) &&
             column_value(tuple, descriptor, slice_table, "slice", &number))
             slice = DatumGetInt16(number);
@@ -88,7 +88,7 @@ void learn_indexes(Relation relation, WriteTarget *target)
     List *indexes = RelationGetIndexList(relation);
     target->indexes = static_cast<Oid *>(palloc(sizeof(Oid) * list_length(indexes)));
     target->index_infos = static_cast<IndexInfo **>(palloc(sizeof(IndexInfo *) * list_length(indexes)));
-    ListCell *cell;
+    ListCell *cell = nullptr;
     foreach (cell, indexes) {
         Relation index = index_open(lfirst_oid(cell), RowExclusiveLock);
         IndexInfo *info = BuildIndexInfo(index);
