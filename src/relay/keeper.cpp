@@ -193,6 +193,7 @@ bool attach(int slot, Oid *database)
         return false;
     entry.state = KeeperState::running;
     entry.pid = MyProcPid;
+    entry.attached_at = GetCurrentTimestamp();
     entry.proc_number = pg::compat::my_proc_number();
     *database = entry.database;
     return true;

@@ -18,6 +18,7 @@
 
 extern "C" {
 #include "storage/ipc.h"
+#include "utils/timestamp.h"
 
 PGDLLEXPORT void outbox_lane_main(Datum argument);
 }
@@ -154,6 +155,7 @@ Oid attach(int slot, int *relay_id, int *lane)
     if (!OidIsValid(entry.database) || entry.pid != 0 || entry.started_at == 0)
         return InvalidOid;
     entry.pid = MyProcPid;
+    entry.attached_at = GetCurrentTimestamp();
     entry.proc_number = pg::compat::my_proc_number();
     entry.sleeping = false;
     *relay_id = entry.relay_id;

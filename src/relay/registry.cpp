@@ -47,9 +47,12 @@ void wake_process(int proc_number)
         ProcSendSignal(proc_number);
 }
 
+// A worker that failed after it had run for a while is not one that keeps failing.
 template <typename Entry>
 void note_end(Entry &entry, End end)
 {
+    if (GetCurrentTimestamp() - entry.attached_at > USECS_PER_MINUTE)
+        entry.failures = 0;
     entry.pid = 0;
     entry.proc_number = -1;
     entry.failures = end == End::failed ? entry.failures + 1 : 0;

@@ -32,9 +32,10 @@ struct KeeperEntry {
     bool requested; // asked for since the keeper last looked at its database
     pid_t pid;      // 0: not running
     int proc_number;
-    pid_t held_by;          // a backend whose DDL needs the database without workers; 0: nobody
-    std::int32_t failures;  // ends in a row that were not in order
-    TimestampTz not_before; // when it may be started again
+    pid_t held_by;           // a backend whose DDL needs the database without workers; 0: nobody
+    TimestampTz attached_at; // when the worker took the entry
+    std::int32_t failures;   // ends in a row that were not in order
+    TimestampTz not_before;  // when it may be started again
 };
 
 struct LaneEntry {
@@ -44,6 +45,7 @@ struct LaneEntry {
     pid_t pid; // 0: not running
     int proc_number;
     TimestampTz started_at; // when it was handed to the postmaster; 0: not to be expected
+    TimestampTz attached_at;
     std::int32_t failures;
     TimestampTz not_before;
     std::atomic<bool> sleeping;                  // wants to be woken by a commit
