@@ -104,6 +104,8 @@ CREATE TABLE outbox.progress (
     PRIMARY KEY (relay_id, lane, seq),
     CHECK ((upper IS NULL) = (last_id IS NULL))
 );
+-- A backend's first event reads the highest one from here, so that ids never go back.
+CREATE INDEX progress_highest_id ON outbox.progress (highest_id);
 COMMENT ON TABLE outbox.progress IS 'Positions of lanes, append-only: the row with the highest seq counts.';
 COMMENT ON COLUMN outbox.progress.done IS 'All events visible in this snapshot are settled, but those in outstanding.';
 COMMENT ON COLUMN outbox.progress.upper IS 'Upper snapshot of the window being read; null: no window is open.';

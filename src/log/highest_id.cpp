@@ -8,6 +8,7 @@ extern "C" {
 #include "access/itup.h"
 #include "access/relscan.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "storage/lmgr.h"
 }
@@ -17,9 +18,9 @@ namespace outbox::log {
 namespace {
 
 // The last key of the index. The heap is never asked, so it does not matter whether the row is visible.
-std::int64_t last_key(Relation slice, Relation index)
+std::int64_t last_key(Relation table, Relation index)
 {
-    IndexScanDesc scan = pg::compat::index_beginscan(slice, index, SnapshotAny);
+    IndexScanDesc scan = pg::compat::index_beginscan(table, index, SnapshotAny);
     scan->xs_want_itup = true;
     index_rescan(scan, nullptr, 0, nullptr, 0);
 
@@ -34,40 +35,58 @@ std::int64_t last_key(Relation slice, Relation index)
     return key;
 }
 
-bool is_id_index(Relation index, AttrNumber id)
+bool is_sorted_by(Relation index, AttrNumber column)
 {
-    return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indisvalid && index->rd_index->indisunique &&
-           index->rd_index->indkey.values[0] == id && RelationGetIndexPredicate(index) == NIL;
+    return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indisvalid &&
+           index->rd_index->indkey.values[0] == column && (index->rd_indoption[0] & INDOPTION_DESC) == 0 &&
+           RelationGetIndexPredicate(index) == NIL;
 }
 
-std::int64_t highest_id_of_slice(Oid slice)
+// The highest value in the table's index on the column; 0 if the table has none.
+std::int64_t highest_indexed(Relation table, const char *column)
 {
-    Relation relation = table_open(slice, NoLock);
-    const AttrNumber id = get_attnum(slice, "id");
+    const AttrNumber number = get_attnum(RelationGetRelid(table), column);
     std::int64_t highest = 0;
-    List *indexes = RelationGetIndexList(relation);
+    List *indexes = RelationGetIndexList(table);
     ListCell *cell = nullptr;
     foreach (cell, indexes) {
         Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-        if (is_id_index(index, id))
-            highest = std::max(highest, last_key(relation, index));
+        if (is_sorted_by(index, number))
+            highest = std::max(highest, last_key(table, index));
         index_close(index, AccessShareLock);
     }
     list_free(indexes);
-    table_close(relation, NoLock);
     return highest;
 }
 
-// The highest value of the column highest_id in a table of the schema.
-std::int64_t highest_recorded(const char *name)
+std::int64_t highest_in_slice(Oid slice)
 {
-    const Oid table = pg::table_oid(name);
+    Relation table = table_open(slice, NoLock);
+    const std::int64_t highest = highest_indexed(table, "id");
+    table_close(table, NoLock);
+    return highest;
+}
+
+std::int64_t highest_truncated()
+{
+    const Oid table = pg::table_oid("slice");
     std::int64_t highest = 0;
     for_each_row(table, [&](HeapTuple tuple, TupleDesc descriptor) {
         Datum value = 0;
         if (column_value(tuple, descriptor, table, "highest_id", &value))
             highest = std::max(highest, DatumGetInt64(value));
     });
+    return highest;
+}
+
+std::int64_t highest_in_progress()
+{
+    const Oid oid = pg::table_oid("progress");
+    Relation table = OidIsValid(oid) ? try_table_open(oid, AccessShareLock) : nullptr;
+    if (table == nullptr)
+        return 0;
+    const std::int64_t highest = highest_indexed(table, "highest_id");
+    table_close(table, AccessShareLock);
     return highest;
 }
 
@@ -81,8 +100,8 @@ EventId highest_id(Oid event)
     List *slices = find_inheritance_children(event, AccessShareLock);
     ListCell *cell = nullptr;
     foreach (cell, slices)
-        highest = std::max(highest, highest_id_of_slice(lfirst_oid(cell)));
-    highest = std::max({highest, highest_recorded("slice"), highest_recorded("progress")});
+        highest = std::max(highest, highest_in_slice(lfirst_oid(cell)));
+    highest = std::max({highest, highest_truncated(), highest_in_progress()});
     foreach (cell, slices)
         UnlockRelationOid(lfirst_oid(cell), AccessShareLock);
     list_free(slices);

@@ -39,7 +39,8 @@ void record_progress(int relay_id, int lane, const Progress &progress)
               " VALUES ($1::int, $2::smallint, $3::bigint, $4::pg_snapshot, $5::pg_snapshot, $6::bigint,"
               " $7::int8multirange, $8::bigint, $9::bigint)",
               {std::to_string(relay_id), std::to_string(lane), std::to_string(progress.seq), position.done.text(),
-               upper, last, position.outstanding.text(), std::to_string(progress.settled), std::to_string(progress.highest.value)});
+               upper, last, position.outstanding.text(), std::to_string(progress.settled),
+               std::to_string(progress.highest.value)});
 }
 
 } // namespace outbox::log

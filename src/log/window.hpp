@@ -17,8 +17,8 @@ class WindowReader {
     explicit WindowReader(Position position);
 
     struct Limits {
-        std::int64_t rows;  // per chunk
-        std::size_t bytes;  // of payload per chunk; one event always fits
+        std::int64_t rows; // per chunk
+        std::size_t bytes; // of payload per chunk; one event always fits
     };
 
     // How a chunk ended. `all_read`: nothing visible is left behind it. `more`: a limit was reached.
