@@ -1,5 +1,6 @@
 """The window reader: every committed event once, in order per key, whatever the writers and the limits are."""
 
+import os
 import signal
 from collections import Counter, defaultdict
 
@@ -151,7 +152,7 @@ def test_commits_are_on_disk_before_their_events_are_shown(log):
     (walwriter,) = log.pids("walwriter")
     with log.connect() as session:
         session.execute("SET synchronous_commit = off")
-        log.kill(walwriter, signal.SIGSTOP)
+        os.kill(walwriter, signal.SIGSTOP)
         try:
             session.execute(EMIT, (1, 10))
             commit = session.execute("SELECT pg_current_wal_insert_lsn()").fetchone()[0]
@@ -160,7 +161,7 @@ def test_commits_are_on_disk_before_their_events_are_shown(log):
             _, _, events = read(session, BEGINNING)
             assert not session.execute(unflushed, (commit,)).fetchone()[0]
         finally:
-            log.kill(walwriter, signal.SIGCONT)
+            os.kill(walwriter, signal.SIGCONT)
     log.crash()
     log.start()
     assert log.value("SELECT count(*) FROM outbox.event") == len(events) == 10
