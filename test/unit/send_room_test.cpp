@@ -89,6 +89,7 @@ TEST_P(SendRoomTest, WhatItGrantsTheSocketTakesAndRoomIsLeftForHeartbeats)
             ASSERT_TRUE(connection.send(8)) << "round " << round;
         connection.drain();
         room.recheck();
+        ASSERT_FALSE(room.exhausted());
     }
 }
 
