@@ -152,20 +152,6 @@ TupleTableSlot *form_row(const WriteTarget &target, const NewEvent &event, Event
     return row.store();
 }
 
-// Opens the slice written now and keeps its lock until the transaction ends. Waiting for the lock can bring
-// news of another slice.
-Relation open_slice(const WriteTarget **target)
-{
-    for (;;) {
-        *target = &write_target();
-        Relation slice = try_table_open((*target)->relation, RowExclusiveLock);
-        if (slice != nullptr && write_target_is_current())
-            return slice;
-        if (slice != nullptr)
-            table_close(slice, RowExclusiveLock);
-    }
-}
-
 void insert_into_index(Relation slice, Relation index, IndexInfo *info, TupleTableSlot *row, EState *estate)
 {
     Datum values[INDEX_MAX_KEYS];
@@ -201,22 +187,27 @@ void insert_into_indexes(const WriteTarget &target, Relation slice, TupleTableSl
     }
 }
 
+EventId next_id()
+{
+    GetTopFullTransactionId();
+    return tick();
+}
+
 } // namespace
 
 EventId take_id()
 {
     require_writable();
     write_target(); // raises the clock, the first time
-    GetTopFullTransactionId();
-    return tick();
+    return next_id();
 }
 
 EventId append(const NewEvent &event, pg_uuid_t *event_id_out)
 {
     require_writable();
     const WriteTarget *target = nullptr;
-    Relation slice = open_slice(&target);
-    const EventId id = event.id.value != 0 ? event.id : take_id();
+    Relation slice = open_write_target(&target);
+    const EventId id = event.id.value != 0 ? event.id : next_id();
     const pg_uuid_t event_id = event_id_of(event, id);
 
     TupleTableSlot *row = form_row(*target, event, id, event_id);

@@ -115,7 +115,8 @@ void learn_columns(Relation relation, WriteTarget *target)
     target->default_initiator_type = cstring_to_text("USER");
 }
 
-// Each OID goes into the cache as soon as it is known: from then on an invalidation of it counts.
+// Leaves the slice locked until the transaction ends. Each OID goes into the cache as soon as it is known: from then on
+// an invalidation of it counts.
 void learn()
 {
     cache.target.event = pg::table_oid("event");
@@ -143,13 +144,11 @@ void make_cache()
     }
 
     complete = false;
-    do {
-        if (cache.memory != nullptr)
-            MemoryContextDelete(cache.memory);
-        cache = {};
-        invalidated = false;
-        learn();
-    } while (invalidated);
+    if (cache.memory != nullptr)
+        MemoryContextDelete(cache.memory);
+    cache = {};
+    invalidated = false;
+    learn();
     complete = true;
 }
 
@@ -157,7 +156,7 @@ void make_cache()
 
 const WriteTarget &write_target()
 {
-    if (!write_target_is_current())
+    if (!complete || invalidated)
         make_cache();
     // An extension that was dropped and created again is another log.
     if (raised_for != cache.target.event) {
@@ -167,9 +166,19 @@ const WriteTarget &write_target()
     return cache.target;
 }
 
-bool write_target_is_current()
+Relation open_write_target(const WriteTarget **target)
 {
-    return complete && !invalidated;
+    *target = &write_target();
+    Relation slice = try_table_open((*target)->relation, RowExclusiveLock);
+    if (slice != nullptr && !invalidated)
+        return slice;
+
+    // Waiting for the lock brought news. What is learned now is learned under the lock of the slice, which is kept:
+    // whatever is reported from here on is no change of it.
+    if (slice != nullptr)
+        table_close(slice, NoLock);
+    make_cache();
+    return table_open(cache.target.relation, NoLock);
 }
 
 } // namespace outbox::log

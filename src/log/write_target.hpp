@@ -10,6 +10,7 @@
 extern "C" {
 #include "executor/tuptable.h"
 #include "nodes/execnodes.h"
+#include "utils/rel.h"
 }
 
 namespace outbox::log {
@@ -53,7 +54,8 @@ struct WriteTarget {
 // Errors: object_not_in_prerequisite_state (no extension in this database, or no slice is being written).
 const WriteTarget &write_target();
 
-// False once an invalidation has arrived since write_target().
-bool write_target_is_current();
+// Opens the slice of the target, and keeps it locked until the transaction ends; close it with NoLock. The target is
+// as the slice is under that lock.
+Relation open_write_target(const WriteTarget **target);
 
 } // namespace outbox::log

@@ -61,6 +61,8 @@ constexpr PinnedSetting pinned_settings[] = {
     {"enable_seqscan", "off"},
     {"max_parallel_workers_per_gather", "0"},
     {"jit", "off"},
+    // The first chunk of a huge window sorts a batch of rows: in memory.
+    {"work_mem", "16MB"},
     {"row_security", "off"},
     {"DateStyle", "ISO"},
 };
