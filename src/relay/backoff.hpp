@@ -12,7 +12,8 @@ class Backoff {
   public:
     using Duration = std::chrono::milliseconds;
 
-    Backoff(Duration first, Duration highest, unsigned seed) : first_(first), highest_(highest), random_(seed) {}
+    // Seeds may be neighbours, such as process ids.
+    Backoff(Duration first, Duration highest, unsigned seed) : first_(first), highest_(highest), random_(mixed(seed)) {}
 
     Duration next()
     {
@@ -24,6 +25,14 @@ class Backoff {
     void reset() { wait_ = Duration{0}; }
 
   private:
+    // The first number out of a linear generator is its seed times a constant: neighbouring seeds alone would give
+    // nearly the same jitter.
+    static std::minstd_rand mixed(unsigned seed)
+    {
+        std::seed_seq sequence{seed};
+        return std::minstd_rand(sequence);
+    }
+
     Duration first_;
     Duration highest_;
     Duration wait_{0};
