@@ -43,6 +43,12 @@ class Scanner {
         return value;
     }
 
+    void expect_end()
+    {
+        if (!text_.empty())
+            fail();
+    }
+
     // nullopt: JSON null.
     std::optional<HeaderValue> scalar()
     {
@@ -100,11 +106,16 @@ class Scanner {
     {
         std::int64_t whole = 0;
         const auto *end = word.data() + word.size();
+        if (word.find_first_not_of("+-.0123456789eE") != std::string_view::npos)
+            fail(); // from_chars reads "nan" and "inf", too
         if (const auto parsed = std::from_chars(word.data(), end, whole); parsed.ec == std::errc{} && parsed.ptr == end)
             return whole;
         double real = 0;
-        if (const auto parsed = std::from_chars(word.data(), end, real); parsed.ec != std::errc{} || parsed.ptr != end)
+        const auto parsed = std::from_chars(word.data(), end, real);
+        if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument)
             fail();
+        if (parsed.ec == std::errc::result_out_of_range)
+            return std::string(word);
         return real;
     }
 
@@ -119,17 +130,21 @@ void append_header_object(Headers &headers, std::string_view text)
     Scanner scanner(text);
     scanner.expect('{');
     if (scanner.accept('}'))
-        return;
+        return scanner.expect_end();
+    const std::size_t before = headers.size(); // an object of jsonb has no name twice
+    const auto known = [&](const std::string &name) {
+        return std::any_of(headers.begin(), headers.begin() + static_cast<std::ptrdiff_t>(before),
+                           [&](const auto &header) { return header.first == name; });
+    };
     do {
         std::string name = scanner.string();
         scanner.expect(':');
         std::optional<HeaderValue> value = scanner.scalar();
-        const bool known =
-            std::any_of(headers.begin(), headers.end(), [&](const auto &header) { return header.first == name; });
-        if (value && !known)
+        if (value && !known(name))
             headers.emplace_back(std::move(name), std::move(*value));
     } while (scanner.accept(','));
     scanner.expect('}');
+    scanner.expect_end();
 }
 
 } // namespace outbox::relay

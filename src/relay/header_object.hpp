@@ -12,9 +12,10 @@ namespace outbox::relay {
 
 using Headers = std::vector<std::pair<std::string, transport::HeaderValue>>;
 
-// Appends the object's members: strings, numbers (whole ones of 64 bits as integers) and booleans; a null is left
-// out, and so is a name that is in headers already. outbox.emit() has refused everything else, so text is what
-// jsonb writes of such an object; throws std::invalid_argument where it is not.
+// Appends the object's members: strings, booleans and numbers; a null is left out, and so is a name that headers had
+// before. A whole number is an integer if 64 bits hold it. Any other is a double, or, where a double would overflow or
+// underflow, its text: no number that a database can hold may stop a relay. outbox.emit() has refused everything else,
+// so text is what jsonb writes of such an object; throws std::invalid_argument where it is not.
 void append_header_object(Headers &headers, std::string_view text);
 
 } // namespace outbox::relay
