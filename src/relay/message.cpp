@@ -3,6 +3,7 @@
 #include "relay/header_object.hpp"
 #include "relay/json_text.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -50,12 +51,23 @@ std::string envelope(const EventView &event)
     return json;
 }
 
+// AMQP knows no time before 1970: 0, the property is not sent.
+std::uint64_t timestamp_property(std::int64_t microseconds)
+{
+    return microseconds < 0 ? 0 : static_cast<std::uint64_t>(microseconds / 1'000'000);
+}
+
+std::int64_t floor_to_milliseconds(std::int64_t microseconds)
+{
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::microseconds(microseconds)).count();
+}
+
 void add_headers(transport::Message &message, const EventView &event)
 {
     auto &headers = message.headers;
     headers.reserve(9);
     headers.emplace_back("outbox-id", event.id.value);
-    headers.emplace_back("created-at", event.created_at / 1000);
+    headers.emplace_back("created-at", floor_to_milliseconds(event.created_at));
     const auto add = [&](const char *name, const std::optional<string_view> &value) {
         if (value)
             headers.emplace_back(name, std::string(*value));
@@ -81,7 +93,7 @@ transport::Message make_message(const EventView &event, const RelayOptions &opti
     message.type = event.event_type;
     message.content_type = "application/json";
     message.app_id = options.app_id;
-    message.timestamp = static_cast<std::uint64_t>(event.created_at / 1'000'000);
+    message.timestamp = timestamp_property(event.created_at);
     add_headers(message, event);
     message.body = options.body == Body::envelope ? envelope(event) : std::string(event.payload);
     return message;

@@ -1,0 +1,133 @@
+#include "relay/message.hpp"
+
+#include "sample_event.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace outbox::relay {
+namespace {
+
+using log::EventView;
+using log::sample_event;
+using Headers = std::vector<std::pair<std::string, transport::HeaderValue>>;
+
+std::int64_t created_at_header(const transport::Message &message)
+{
+    const auto header = std::find_if(message.headers.begin(), message.headers.end(),
+                                     [](const auto &each) { return each.first == "created-at"; });
+    return std::get<std::int64_t>(header->second);
+}
+
+TEST(MessageTest, PropertiesNameTheEvent)
+{
+    const auto message = make_message(sample_event(), {});
+    EXPECT_EQ(message.routing_key, "workitem.updated");
+    EXPECT_EQ(message.message_id, "019ad2f1-7a2b-7123-8e4f-5a6b7c8d9e0f");
+    EXPECT_EQ(message.type, "workitem.updated");
+    EXPECT_EQ(message.content_type, "application/json");
+    EXPECT_EQ(message.app_id, "outbox_relay");
+    EXPECT_EQ(message.timestamp, 1'764'547'200U);
+}
+
+TEST(MessageTest, TheRelaysOptionsShapeIt)
+{
+    RelayOptions options;
+    options.routing_key = RoutingKey::parse("plane.{entity_type}");
+    options.app_id = "";
+    options.body = Body::payload;
+    const auto message = make_message(sample_event(), options);
+    EXPECT_EQ(message.routing_key, "plane.workitem");
+    EXPECT_EQ(message.app_id, "");
+    EXPECT_EQ(message.body, R"({"data": {"name": "x"}, "previous_attributes": {}})");
+}
+
+TEST(MessageTest, TheEnvelopeHoldsAllOfTheEvent)
+{
+    EXPECT_EQ(make_message(sample_event(), {}).body,
+              R"({"version":"1.0","id":"1764547200123456","event_id":"019ad2f1-7a2b-7123-8e4f-5a6b7c8d9e0f",)"
+              R"("event_type":"workitem.updated","entity_type":"workitem",)"
+              R"("entity_id":"55555555-0000-4000-8000-000000000001",)"
+              R"("payload":{"data": {"name": "x"}, "previous_attributes": {}},)"
+              R"("workspace_id":"11111111-0000-4000-8000-000000000001",)"
+              R"("project_id":"22222222-0000-4000-8000-000000000001",)"
+              R"("initiator_id":"aaaaaaaa-0000-4000-8000-000000000001","initiator_type":"USER",)"
+              R"("schema_version":"1.0","transaction_id":"84211","created_at":"2025-12-01T00:00:00.123456+00:00"})");
+}
+
+TEST(MessageTest, WhatIsNullIsNullInTheEnvelope)
+{
+    const EventView event{
+        .id = {1}, .xid = 3, .event_id = "e", .event_type = "t", .payload = "[]", .initiator_type = "U"};
+    EXPECT_EQ(make_message(event, {}).body,
+              R"({"version":"1.0","id":"1","event_id":"e","event_type":"t","entity_type":null,"entity_id":null,)"
+              R"("payload":[],"workspace_id":null,"project_id":null,"initiator_id":null,"initiator_type":"U",)"
+              R"("schema_version":null,"transaction_id":"3","created_at":"1970-01-01T00:00:00.000000+00:00"})");
+}
+
+TEST(MessageTest, FieldsAreEscapedAndThePayloadIsNotTouched)
+{
+    EventView event = sample_event();
+    event.entity_id = R"(["a\b", 2])";
+    event.payload = "{\"a\" :  1.50,\n\"z\":\"\\u0000\"}";
+    const std::string body = make_message(event, {}).body;
+    EXPECT_NE(body.find(R"("entity_id":"[\"a\\b\", 2]")"), std::string::npos) << body;
+    EXPECT_NE(body.find("\"payload\":{\"a\" :  1.50,\n\"z\":\"\\u0000\"},"), std::string::npos) << body;
+}
+
+TEST(MessageTest, HeadersAreTheFieldsToFilterBy)
+{
+    const Headers expected = {
+        {"outbox-id", std::int64_t{1'764'547'200'123'456}},
+        {"created-at", std::int64_t{1'764'547'200'123}},
+        {"entity-type", "workitem"},
+        {"entity-id", "55555555-0000-4000-8000-000000000001"},
+        {"workspace-id", "11111111-0000-4000-8000-000000000001"},
+        {"project-id", "22222222-0000-4000-8000-000000000001"},
+        {"initiator-id", "aaaaaaaa-0000-4000-8000-000000000001"},
+        {"initiator-type", "USER"},
+        {"schema-version", "1.0"},
+    };
+    EXPECT_EQ(make_message(sample_event(), {}).headers, expected);
+}
+
+TEST(MessageTest, WhatIsNullHasNoHeader)
+{
+    const EventView event{.id = {1}, .event_type = "t", .initiator_type = "USER"};
+    const Headers expected = {
+        {"outbox-id", std::int64_t{1}}, {"created-at", std::int64_t{0}}, {"initiator-type", "USER"}};
+    EXPECT_EQ(make_message(event, {}).headers, expected);
+}
+
+TEST(MessageTest, TheEmittersHeadersFollowAndReplaceNone)
+{
+    EventView event{.id = {1}, .event_type = "t", .initiator_type = "USER"};
+    event.headers = R"({"outbox-id": 666, "traceparent": "00-ab-cd-01", "weight": 2})";
+    const Headers expected = {{"outbox-id", std::int64_t{1}},
+                              {"created-at", std::int64_t{0}},
+                              {"initiator-type", "USER"},
+                              {"traceparent", "00-ab-cd-01"},
+                              {"weight", std::int64_t{2}}};
+    EXPECT_EQ(make_message(event, {}).headers, expected);
+}
+
+TEST(MessageTest, ATimeBefore1970HasNoTimestampAndIsRoundedDown)
+{
+    struct Case {
+        std::int64_t created_at;
+        std::uint64_t timestamp; // 0: not sent
+        std::int64_t milliseconds;
+    };
+    for (const Case &each : {Case{1'999'999, 1, 1'999}, Case{0, 0, 0}, Case{-1, 0, -1}, Case{-1'000, 0, -1},
+                             Case{-1'001, 0, -2}, Case{-2'500'000, 0, -2'500}}) {
+        EventView event = sample_event();
+        event.created_at = each.created_at;
+        const auto message = make_message(event, {});
+        EXPECT_EQ(message.timestamp, each.timestamp) << each.created_at;
+        EXPECT_EQ(created_at_header(message), each.milliseconds) << each.created_at;
+    }
+}
+
+} // namespace
+} // namespace outbox::relay
