@@ -47,12 +47,14 @@ LaneConfig load_config(const LaneIdentity &identity)
             throw Gone("relay \"" + identity.relay_name + "\" is no more");
         config.options = parse_options(load_options(identity.relay_id));
     });
-    config.max_in_flight = static_cast<std::size_t>(settings::max_in_flight);
+    const RelayOptions &options = config.options;
+    config.batch_size = options.batch_size.value_or(settings::batch_size);
+    config.max_in_flight = static_cast<std::size_t>(options.max_in_flight.value_or(settings::max_in_flight));
     config.max_in_flight_bytes = std::size_t{1024} * static_cast<std::size_t>(settings::max_in_flight_size);
-    config.confirm_timeout = std::chrono::milliseconds(settings::confirm_timeout);
+    config.confirm_timeout = std::chrono::milliseconds(options.confirm_timeout.value_or(settings::confirm_timeout));
     config.has_broker = *settings::amqp_url() != '\0';
     if (config.has_broker)
-        config.target = make_target(identity, config.options);
+        config.target = make_target(identity, options);
     return config;
 }
 

@@ -1,4 +1,4 @@
-// What a lane works with: its relay's options and the settings, as they are now.
+// What a lane works with: its relay's options, and the settings where these say nothing, as they are now.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -16,6 +17,7 @@ struct LaneConfig {
     bool has_broker = false; // outbox_relay.amqp_url is set
     transport::Target target;
     RelayOptions options;
+    std::int64_t batch_size = 0;
     std::size_t max_in_flight = 0;
     std::size_t max_in_flight_bytes = 0;
     std::chrono::milliseconds confirm_timeout{0};

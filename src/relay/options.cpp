@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <climits>
 #include <string_view>
 
 namespace outbox::relay {
@@ -16,10 +18,27 @@ struct Key {
     void (*set)(RelayOptions &, const Option &);
 };
 
+[[noreturn]] void refuse_length(const Option &option)
+{
+    throw OptionError("value of option \"" + option.key + "\" is too long", "AMQP allows at most 255 bytes.");
+}
+
 void check_length(const Option &option)
 {
     if (option.text.size() > max_short_string)
-        throw OptionError("value of option \"" + option.key + "\" is too long", "AMQP allows at most 255 bytes.");
+        refuse_length(option);
+}
+
+int whole_number(const Option &option, const char *unit, int lowest, int highest)
+{
+    const char *end = option.text.data() + option.text.size();
+    int number = 0;
+    const auto parsed = std::from_chars(option.text.data(), end, number);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || number < lowest || number > highest)
+        throw OptionError("invalid value for option \"" + option.key + "\": " + option.text,
+                          "Use a whole number of " + std::string(unit) + " from " + std::to_string(lowest) + " to " +
+                              std::to_string(highest) + ".");
+    return number;
 }
 
 void set_exchange(RelayOptions &options, const Option &option)
@@ -46,6 +65,8 @@ void set_declare(RelayOptions &options, const Option &option)
 void set_routing_key(RelayOptions &options, const Option &option)
 {
     options.routing_key = RoutingKey::parse(option.text);
+    if (options.routing_key.expand({}).size() > max_short_string)
+        refuse_length(option);
 }
 
 void set_body(RelayOptions &options, const Option &option)
@@ -64,12 +85,31 @@ void set_app_id(RelayOptions &options, const Option &option)
     options.app_id = option.text;
 }
 
-constexpr std::array<Key, 6> known_keys{{
+// The ranges of these three are those of the settings.
+void set_max_in_flight(RelayOptions &options, const Option &option)
+{
+    options.max_in_flight = whole_number(option, "messages", 1, 65'535);
+}
+
+void set_batch_size(RelayOptions &options, const Option &option)
+{
+    options.batch_size = whole_number(option, "events", 1, 100'000);
+}
+
+void set_confirm_timeout(RelayOptions &options, const Option &option)
+{
+    options.confirm_timeout = whole_number(option, "milliseconds", 1'000, INT_MAX);
+}
+
+constexpr std::array<Key, 9> known_keys{{
     {"app_id", "string", set_app_id},
+    {"batch_size", "number", set_batch_size},
     {"body", "string", set_body},
+    {"confirm_timeout", "number", set_confirm_timeout},
     {"declare", "boolean", set_declare},
     {"exchange", "string", set_exchange},
     {"exchange_type", "string", set_exchange_type},
+    {"max_in_flight", "number", set_max_in_flight},
     {"routing_key", "string", set_routing_key},
 }};
 
@@ -92,8 +132,8 @@ RelayOptions parse_options(const std::vector<Option> &options)
         if (key == known_keys.end())
             throw OptionError("unknown option \"" + option.key + "\"", "Known options: " + list_of_keys() + ".");
         if (key->json_type != option.json_type)
-            throw OptionError("option \"" + option.key + "\" must be a " + std::string(key->json_type) + ", not a " +
-                                  option.json_type,
+            throw OptionError("option \"" + option.key + "\" must be of type " + std::string(key->json_type) +
+                                  ", not " + option.json_type,
                               "null puts an option back to its default.");
         key->set(parsed, option);
     }

@@ -4,7 +4,7 @@
 #include "relay/option_error.hpp"
 #include "relay/routing_key.hpp"
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +26,9 @@ struct RelayOptions {
     RoutingKey routing_key = RoutingKey::parse("{event_type}");
     Body body = Body::envelope;
     std::string app_id = "outbox_relay"; // "": not sent
+    std::optional<int> max_in_flight;    // these three: instead of the setting of the same name
+    std::optional<int> batch_size;
+    std::optional<int> confirm_timeout; // milliseconds
     bool operator==(const RelayOptions &) const = default;
 };
 

@@ -239,8 +239,7 @@ bool Session::read_more()
     // Before the log is read: whoever commits from now on sets the latch, and the next wait ends at once.
     lane_entry(slot_).sleeping = true;
     const log::WindowReader::Limits limits{
-        .rows =
-            std::min<std::int64_t>(settings::batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
+        .rows = std::min(config_.batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
         .bytes = kilobytes(settings::batch_bytes)};
     std::vector<Claim> batch;
     in_transaction("reading the log", [&] {

@@ -1,0 +1,157 @@
+#include "relay/options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace outbox::relay {
+namespace {
+
+OptionError error_of(const Option &option)
+{
+    try {
+        parse_options({option});
+    } catch (const OptionError &error) {
+        return error;
+    }
+    ADD_FAILURE() << "accepted: " << option.key << " = " << option.text;
+    return {"", ""};
+}
+
+TEST(OptionsTest, WithoutAnyTheDefaultsHold)
+{
+    const RelayOptions options = parse_options({});
+    EXPECT_EQ(options, RelayOptions{});
+    EXPECT_EQ(options.exchange, "outbox");
+    EXPECT_EQ(options.exchange_type, "topic");
+    EXPECT_TRUE(options.declare);
+    EXPECT_EQ(options.routing_key, RoutingKey::parse("{event_type}"));
+    EXPECT_EQ(options.body, Body::envelope);
+    EXPECT_EQ(options.app_id, "outbox_relay");
+    EXPECT_FALSE(options.max_in_flight || options.batch_size || options.confirm_timeout);
+}
+
+TEST(OptionsTest, EachOptionSetsItsOwnMember)
+{
+    const RelayOptions options = parse_options({
+        {"app_id", "string", ""},
+        {"batch_size", "number", "50"},
+        {"body", "string", "payload"},
+        {"confirm_timeout", "number", "30000"},
+        {"declare", "boolean", "false"},
+        {"exchange", "string", "plane.event_stream"},
+        {"exchange_type", "string", "fanout"},
+        {"max_in_flight", "number", "8"},
+        {"routing_key", "string", "x.{entity_type}"},
+    });
+    EXPECT_EQ(options.app_id, "");
+    EXPECT_EQ(options.batch_size, 50);
+    EXPECT_EQ(options.body, Body::payload);
+    EXPECT_EQ(options.confirm_timeout, 30'000);
+    EXPECT_FALSE(options.declare);
+    EXPECT_EQ(options.exchange, "plane.event_stream");
+    EXPECT_EQ(options.exchange_type, "fanout");
+    EXPECT_EQ(options.max_in_flight, 8);
+    EXPECT_EQ(options.routing_key, RoutingKey::parse("x.{entity_type}"));
+}
+
+TEST(OptionsTest, AChangeOfAnyOptionIsSeen)
+{
+    for (const Option &option : std::vector<Option>{{"app_id", "string", "x"},
+                                                    {"batch_size", "number", "1000"},
+                                                    {"body", "string", "payload"},
+                                                    {"confirm_timeout", "number", "60000"},
+                                                    {"declare", "boolean", "false"},
+                                                    {"exchange", "string", ""},
+                                                    {"exchange_type", "string", "direct"},
+                                                    {"max_in_flight", "number", "4096"},
+                                                    {"routing_key", "string", ""}})
+        EXPECT_NE(parse_options({option}), RelayOptions{}) << option.key;
+}
+
+TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
+{
+    const OptionError error = error_of({"exchagne", "string", "x"});
+    EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
+    EXPECT_EQ(error.hint(), "Known options: app_id, batch_size, body, confirm_timeout, declare, exchange, "
+                            "exchange_type, max_in_flight, routing_key.");
+}
+
+TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
+{
+    const std::pair<Option, const char *> cases[] = {
+        {{"exchange", "number", "1"}, "option \"exchange\" must be of type string, not number"},
+        {{"declare", "string", "true"}, "option \"declare\" must be of type boolean, not string"},
+        {{"routing_key", "array", "[]"}, "option \"routing_key\" must be of type string, not array"},
+        {{"max_in_flight", "string", "8"}, "option \"max_in_flight\" must be of type number, not string"},
+    };
+    for (const auto &[option, message] : cases) {
+        EXPECT_STREQ(error_of(option).what(), message);
+        EXPECT_EQ(error_of(option).hint(), "null puts an option back to its default.");
+    }
+}
+
+TEST(OptionsTest, TheBoundsOfANumberAreWithinThem)
+{
+    EXPECT_EQ(parse_options({{"max_in_flight", "number", "1"}}).max_in_flight, 1);
+    EXPECT_EQ(parse_options({{"max_in_flight", "number", "65535"}}).max_in_flight, 65'535);
+    EXPECT_EQ(parse_options({{"batch_size", "number", "1"}}).batch_size, 1);
+    EXPECT_EQ(parse_options({{"batch_size", "number", "100000"}}).batch_size, 100'000);
+    EXPECT_EQ(parse_options({{"confirm_timeout", "number", "1000"}}).confirm_timeout, 1'000);
+    EXPECT_EQ(parse_options({{"confirm_timeout", "number", "2147483647"}}).confirm_timeout, 2'147'483'647);
+}
+
+TEST(OptionsTest, ANumberOutOfRangeOrNotWholeIsRefusedWithTheRange)
+{
+    struct Case {
+        const char *key;
+        std::vector<const char *> refused;
+        const char *hint;
+    };
+    const Case cases[] = {
+        {"max_in_flight", {"0", "-1", "65536"}, "Use a whole number of messages from 1 to 65535."},
+        {"batch_size", {"0", "-1", "100001"}, "Use a whole number of events from 1 to 100000."},
+        {"confirm_timeout", {"999", "0", "2147483648"}, "Use a whole number of milliseconds from 1000 to 2147483647."},
+    };
+    for (const Case &each : cases) {
+        std::vector<const char *> refused = each.refused;
+        refused.insert(refused.end(), {"1500.5", "1500.0", "-1500", "99999999999999999999999"});
+        for (const char *text : refused) {
+            const OptionError error = error_of({each.key, "number", text});
+            EXPECT_EQ(error.what(), "invalid value for option \"" + std::string(each.key) + "\": " + text);
+            EXPECT_EQ(error.hint(), each.hint);
+        }
+    }
+}
+
+TEST(OptionsTest, WhatAmqpCannotTakeIsRefused)
+{
+    for (const char *key : {"app_id", "exchange", "exchange_type", "routing_key"}) {
+        EXPECT_NO_THROW(parse_options({{key, "string", std::string(255, 'x')}})) << key;
+        const OptionError error = error_of({key, "string", std::string(256, 'x')});
+        EXPECT_EQ(error.what(), "value of option \"" + std::string(key) + "\" is too long");
+        EXPECT_EQ(error.hint(), "AMQP allows at most 255 bytes.");
+    }
+}
+
+TEST(OptionsTest, TheTextOfATemplateMayBeLongerThanTheKeysItMakes)
+{
+    std::string text;
+    for (int i = 0; i < 30; ++i)
+        text += "{initiator_type}{{";
+    EXPECT_NO_THROW(parse_options({{"routing_key", "string", text}}));
+}
+
+TEST(OptionsTest, AnUnknownBodyIsRefused)
+{
+    const OptionError error = error_of({"body", "string", "cloudevents"});
+    EXPECT_STREQ(error.what(), "invalid value for option \"body\": \"cloudevents\"");
+    EXPECT_EQ(error.hint(), "Use envelope or payload.");
+}
+
+TEST(OptionsTest, AnExchangeTypeIsNeededAndAnExchangeIsNot)
+{
+    EXPECT_STREQ(error_of({"exchange_type", "string", ""}).what(), "option \"exchange_type\" must not be empty");
+    EXPECT_EQ(parse_options({{"exchange", "string", ""}}).exchange, "");
+}
+
+} // namespace
+} // namespace outbox::relay
