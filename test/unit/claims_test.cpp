@@ -1,0 +1,222 @@
+#include "relay/claims.hpp"
+
+#include "sample_event.hpp"
+
+#include <gtest/gtest.h>
+
+namespace outbox::relay {
+namespace {
+
+constexpr OrderingKey unordered = std::nullopt;
+constexpr OrderingKey key_a = 1;
+constexpr OrderingKey key_b = 2;
+
+class ClaimsTest : public testing::Test {
+  protected:
+    void add(std::int64_t id, OrderingKey key = unordered, std::size_t bytes = 10)
+    {
+        Claim claim;
+        claim.id = {id};
+        claim.key = key;
+        claim.bytes = bytes;
+        claims_.add(std::move(claim));
+    }
+
+    // Publishes all that is ready, and returns their ids.
+    std::vector<std::int64_t> publish_all()
+    {
+        std::vector<std::int64_t> ids;
+        while (const auto seq = claims_.next_ready()) {
+            claims_.published(*seq);
+            ids.push_back(claims_[*seq].id.value);
+        }
+        return ids;
+    }
+
+    using Ids = std::vector<std::int64_t>;
+    Claims claims_{log::EventId{0}};
+};
+
+TEST_F(ClaimsTest, AnEmptyOneHasNothingToSay)
+{
+    EXPECT_EQ(claims_.next_ready(), std::nullopt);
+    EXPECT_EQ(claims_.unsettled(), 0U);
+    EXPECT_EQ(claims_.bytes(), 0U);
+    EXPECT_EQ(claims_.span(), 0U);
+    EXPECT_EQ(claims_.oldest(), nullptr);
+    EXPECT_TRUE(claims_.outstanding().empty());
+    EXPECT_TRUE(claims_.in_flight_ids().empty());
+}
+
+TEST_F(ClaimsTest, UnorderedOnesAreAllReadyInReadingOrder)
+{
+    for (const std::int64_t id : {10, 30, 20})
+        add(id);
+    EXPECT_EQ(publish_all(), Ids({10, 30, 20}));
+}
+
+TEST_F(ClaimsTest, OfEachKeyOneIsOutAtATime)
+{
+    add(1, key_a);
+    add(2, key_a);
+    add(3, key_b);
+    add(4, key_a);
+    add(5, key_b);
+    EXPECT_EQ(publish_all(), Ids({1, 3}));
+    claims_.settled(3);
+    EXPECT_EQ(publish_all(), Ids({5}));
+    claims_.settled(1);
+    EXPECT_EQ(publish_all(), Ids({2}));
+    claims_.settled(2);
+    EXPECT_EQ(publish_all(), Ids({4}));
+}
+
+TEST_F(ClaimsTest, AKeyWhoseClaimsAreSettledIsFree)
+{
+    add(1, key_a);
+    publish_all();
+    add(2, key_a);
+    EXPECT_EQ(publish_all(), Ids());
+    claims_.settled(1);
+    publish_all();
+    claims_.settled(2);
+    add(3, key_a);
+    EXPECT_EQ(publish_all(), Ids({3}));
+}
+
+TEST_F(ClaimsTest, WhatCameBackIsFirstAgainAndStillBlocksItsKey)
+{
+    add(1, key_a);
+    add(2, key_a);
+    add(3);
+    publish_all();
+    add(4);
+    claims_.came_back(1);
+    EXPECT_EQ(publish_all(), Ids({1, 4}));
+}
+
+TEST_F(ClaimsTest, OnlyWhatWasPublishedBeforeIsARepeat)
+{
+    add(1);
+    EXPECT_FALSE(claims_[1].out_before);
+    publish_all();
+    claims_.came_back(1);
+    EXPECT_TRUE(claims_[1].out_before);
+}
+
+TEST_F(ClaimsTest, ItCountsWhatIsUnsettledAndWhatIsInFlight)
+{
+    add(1, unordered, 100);
+    add(2, unordered, 20);
+    add(3, unordered, 3);
+    EXPECT_EQ(claims_.bytes(), 123U);
+    EXPECT_EQ(claims_.bytes_in_flight(), 0U);
+    publish_all();
+    EXPECT_EQ(claims_.bytes_in_flight(), 123U);
+    claims_.settled(2);
+    EXPECT_EQ(claims_.unsettled(), 2U);
+    EXPECT_EQ(claims_.bytes(), 103U);
+    EXPECT_EQ(claims_.bytes_in_flight(), 103U);
+    claims_.came_back(1);
+    EXPECT_EQ(claims_.unsettled(), 2U);
+    EXPECT_EQ(claims_.bytes(), 103U);
+    EXPECT_EQ(claims_.bytes_in_flight(), 3U);
+}
+
+TEST_F(ClaimsTest, ASettledClaimKeepsItsPlaceButNotItsMessage)
+{
+    add(1);
+    add(2);
+    publish_all();
+    claims_[2].message.body = "large";
+    claims_.settled(2);
+    EXPECT_EQ(claims_[2].message.body, "");
+    EXPECT_EQ(claims_.span(), 2U);
+    EXPECT_EQ(claims_.oldest()->id, log::EventId{1});
+    claims_.settled(1);
+    EXPECT_EQ(claims_.span(), 0U);
+}
+
+TEST_F(ClaimsTest, IdsInFlightAreAscending)
+{
+    for (const std::int64_t id : {10, 30, 20})
+        add(id);
+    publish_all();
+    add(5);
+    claims_.settled(1);
+    EXPECT_EQ(claims_.in_flight_ids(), std::vector<log::EventId>({{20}, {30}}));
+}
+
+TEST_F(ClaimsTest, OneRangeNamesWhatIsOutstandingTogether)
+{
+    for (const std::int64_t id : {10, 20, 30, 40})
+        add(id);
+    publish_all();
+    EXPECT_EQ(claims_.outstanding().text(), "{[10,41)}");
+    claims_.settled(1);
+    EXPECT_EQ(claims_.outstanding().text(), "{[20,41)}");
+    claims_.settled(3);
+    EXPECT_EQ(claims_.outstanding().text(), "{[20,21),[40,41)}");
+}
+
+TEST_F(ClaimsTest, LowerIdsThatAreReadLaterShareNoRangeAcrossWhatWasSettled)
+{
+    for (const std::int64_t id : {10, 20, 30})
+        add(id);
+    publish_all();
+    claims_.settled(1);
+    claims_.settled(2); // 10 and 20 are forgotten
+    for (const std::int64_t id : {5, 15, 25, 40})
+        add(id);
+    EXPECT_EQ(claims_.outstanding().text(), "{[5,6),[15,16),[25,41)}");
+}
+
+TEST_F(ClaimsTest, NoRangeSpansIdsThatMayHaveBeenSettledBeforeTheBeginning)
+{
+    claims_ = Claims(log::EventId{100});
+    for (const std::int64_t id : {10, 11, 90, 110, 120})
+        add(id);
+    EXPECT_EQ(claims_.outstanding().text(), "{[10,12),[90,91),[110,121)}");
+}
+
+TEST(OrderingKeyTest, AnEventWithoutEntityIsUnordered)
+{
+    EXPECT_EQ(ordering_key_of(log::EventView{.event_type = "ping"}), std::nullopt);
+    EXPECT_EQ(ordering_key_of(log::EventView{.event_type = "ping", .entity_type = "host"}), std::nullopt);
+}
+
+TEST(OrderingKeyTest, TheOrderingKeyTakesTheEntityIdsPlace)
+{
+    auto by_id = log::sample_event();
+    auto by_key = log::sample_event();
+    by_id.entity_id = "shared";
+    by_key.ordering_key = "shared";
+    EXPECT_NE(ordering_key_of(log::sample_event()), ordering_key_of(by_key));
+    EXPECT_EQ(ordering_key_of(by_id), ordering_key_of(by_key));
+}
+
+TEST(OrderingKeyTest, TheEntityTypeIsPartOfIt)
+{
+    const std::pair<const char *, const char *> parts[] = {{"ab", "c"}, {"a", "bc"}, {"", "abc"},
+                                                           {"abc", ""}, {"a", "b"},  {"b", "a"}};
+    for (const auto &one : parts)
+        for (const auto &other : parts) {
+            const log::EventView a{.entity_type = one.first, .entity_id = one.second};
+            const log::EventView b{.entity_type = other.first, .entity_id = other.second};
+            EXPECT_EQ(ordering_key_of(a) == ordering_key_of(b), &one == &other);
+        }
+}
+
+TEST(OrderingKeyTest, NothingElseIsPartOfIt)
+{
+    auto event = log::sample_event();
+    const auto key = ordering_key_of(event);
+    event.id = {1};
+    event.event_type = "workitem.deleted";
+    event.workspace_id = std::nullopt;
+    event.payload = "{}";
+    EXPECT_EQ(ordering_key_of(event), key);
+}
+
+} // namespace
+} // namespace outbox::relay
