@@ -14,7 +14,7 @@ extern "C" {
 
 PG_MODULE_MAGIC;
 
-PGDLLEXPORT void _PG_init();
+PGDLLEXPORT void _PG_init(); // NOLINT: the server looks for this name
 }
 
 namespace {

@@ -12,7 +12,7 @@ namespace outbox::log {
 // Hybrid logical clock in microseconds since 1970. Below 2^53, so JavaScript reads it exactly.
 struct EventId {
     std::int64_t value = 0;
-    auto operator<=>(const EventId &) const = default;
+    auto operator<=>(const EventId &) const = default; // NOLINT(modernize-use-nullptr): a false alarm of clang-tidy 14
 };
 
 // One row of the log as the window reader shows it. All text is UTF-8, whatever the database's encoding;

@@ -33,6 +33,7 @@ inline void *guc_allocate(std::size_t size)
 #endif
 }
 
+// Null is allowed.
 inline void guc_release(void *memory)
 {
 #if PG_VERSION_NUM >= 160000

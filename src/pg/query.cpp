@@ -38,8 +38,8 @@ RawResult run(const char *statement, int count, const char *const *arguments, Me
 
     RawResult result{};
     if (SPI_tuptable != nullptr) {
-        const MemoryContext spi_context = MemoryContextSwitchTo(result_context);
-        const TupleDesc descriptor = SPI_tuptable->tupdesc;
+        MemoryContext spi_context = MemoryContextSwitchTo(result_context);
+        TupleDesc descriptor = SPI_tuptable->tupdesc;
         result.rows = SPI_processed;
         result.columns = static_cast<std::size_t>(descriptor->natts);
         result.values = static_cast<char **>(palloc0(sizeof(char *) * (result.rows * result.columns + 1)));
@@ -63,7 +63,7 @@ std::vector<Row> query(const std::string &statement, const std::vector<Value> &a
     for (const Value &argument : arguments)
         texts.push_back(argument ? argument->c_str() : nullptr);
 
-    const MemoryContext context = CurrentMemoryContext;
+    MemoryContext context = CurrentMemoryContext;
     const RawResult raw =
         call([&] { return run(statement.c_str(), static_cast<int>(texts.size()), texts.data(), context); });
 

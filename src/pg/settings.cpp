@@ -59,8 +59,11 @@ bool check_amqp_url(char **new_value, void **extra, GucSource)
 
     char *kept = copy_for_guc(url);
     char *shown = copy_for_guc(hidden);
-    if (kept == nullptr || shown == nullptr)
+    if (kept == nullptr || shown == nullptr) {
+        compat::guc_release(kept);
+        compat::guc_release(shown);
         return false;
+    }
     *extra = kept;
     compat::guc_release(*new_value);
     *new_value = shown;

@@ -9,7 +9,7 @@ namespace outbox::pg::settings {
 using UrlCheck = bool (*)(const char *url, const char **problem, const char **hint);
 
 // Registers the settings with the server. From _PG_init, in the postmaster.
-void define(UrlCheck find_url_problem);
+void define(UrlCheck check);
 
 // The broker's URL with its password: never show it. Empty: no broker is set.
 // SHOW, pg_settings and the server's log see a constant in its place.

@@ -42,8 +42,8 @@ class Keeper {
   private:
     bool look();
     bool keep_lane(const Relay &relay, int lane);
-    bool start_lane(int slot, const std::string &name);
-    void stop_lanes();
+    static bool start_lane(int slot, const std::string &name);
+    static void stop_lanes();
     void warn_of_missing_slots();
     void warn_of_foreign_relay(const Relay &relay);
 

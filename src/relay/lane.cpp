@@ -55,7 +55,7 @@ class Lane {
     void connect_and_relay(const LaneConfig &config);
     void record_place();
     void back_off(const std::string &problem, const std::string &hint = {});
-    void rest(Backoff::Duration duration);
+    void rest(Backoff::Duration duration) const;
 
     int slot_;
     LaneIdentity identity_;
@@ -131,7 +131,7 @@ void Lane::back_off(const std::string &problem, const std::string &hint)
 }
 
 // Waits, unless something happens that is worth another try: new settings, a changed relay, a reclaim, a stop.
-void Lane::rest(Backoff::Duration duration)
+void Lane::rest(Backoff::Duration duration) const
 {
     using Clock = std::chrono::steady_clock;
     static const std::uint32_t wait_event = pg::compat::wait_event("OutboxLane");

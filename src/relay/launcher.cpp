@@ -99,18 +99,18 @@ class Launcher {
     void run();
 
   private:
-    std::set<Oid> list_databases();
+    static std::set<Oid> list_databases();
     struct Next {
         int slot;  // -1: none
         bool more; // one will be due soon
     };
 
     void scan();
-    void release_holds();
+    static void release_holds();
     bool start_keepers();
     Next take_next();
     bool wants_unknown_database();
-    bool start_keeper(int slot);
+    static bool start_keeper(int slot);
     void warn_of_missing_slots();
 
     std::set<Oid> databases_; // as the last scan found them

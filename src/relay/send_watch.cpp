@@ -40,7 +40,7 @@ SendWatch::SendWatch(const transport::AmqpPublisher &publisher)
 {
     const TimeoutId id = timer_id();
     watched = &publisher;
-    pg::call([&] { enable_timeout_every(id, GetCurrentTimestamp() + tick * 1000, tick); });
+    pg::call([&] { enable_timeout_every(id, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), tick), tick); });
 }
 
 SendWatch::~SendWatch()
