@@ -41,7 +41,7 @@ struct Histogram {
     static std::size_t bucket_of(std::int64_t microseconds)
     {
         const auto value = static_cast<std::uint64_t>(microseconds < steps ? steps : microseconds);
-        const int octave = static_cast<int>(std::bit_width(value)) - 1; // value is in [2^octave, 2^(octave+1))
+        const auto octave = static_cast<int>(std::bit_width(value)) - 1; // value is in [2^octave, 2^(octave+1))
         const int shift = octave - step_bits;
         const auto bucket = static_cast<std::size_t>(shift) * steps + ((value >> shift) & (steps - 1));
         return bucket < buckets ? bucket : buckets - 1;
