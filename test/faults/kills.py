@@ -2,7 +2,6 @@
 
 import time
 
-import psycopg
 import pytest
 
 from harness import workload
@@ -19,15 +18,11 @@ PROGRESS_LAG = 0.2 + 3 * 0.2
 
 def kill_lane(stage):
     stage.pg.kill(stage.lane_pid())
-    stage.pg.wait_accepting()
 
 
 def kill_backend(stage):
     with stage.pg.connect() as victim:
         stage.pg.kill(victim.info.backend_pid)
-        with pytest.raises(psycopg.OperationalError):
-            victim.execute("SELECT pg_sleep(10)")
-    stage.pg.wait_accepting()
 
 
 def kill_postmaster(stage):

@@ -18,15 +18,14 @@ class PeakMemory:
 
     def __init__(self, stage):
         self.peak = 0
-        self._stage = stage
+        self._pid = stage.lane_pid()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def _watch(self):
-        pid = self._stage.lane_pid()
-        while not self._stop.wait(0.02):
-            self.peak = max(self.peak, processes.anonymous_memory(pid))
+        while not self._stop.wait(0.01):
+            self.peak = max(self.peak, processes.anonymous_memory(self._pid))
 
     def finish(self):
         self._stop.set()
@@ -50,9 +49,9 @@ def insert(stage, events, transactions):
 
 def drain(stage, events):
     """Connects the relay; returns seconds until all is confirmed, and the lane's peak memory."""
+    memory = PeakMemory(stage)
     began = time.monotonic()
     stage.connect_broker()
-    memory = PeakMemory(stage)
     stage.wait_confirmed(events, timeout=events / 1000 + 60)
     return time.monotonic() - began, memory.finish()
 

@@ -174,8 +174,15 @@ class Postgres:
                             " AND (%s::text IS NULL OR datname = %s) ORDER BY pid", (backend_type, dbname, dbname))
         return [pid for (pid,) in rows]
 
-    def kill(self, pid, sig=signal.SIGKILL):
-        """Signals one process of this server, which must be a child of its postmaster."""
+    def kill(self, pid):
+        """kill -9 of one process of this server: the postmaster ends all others and starts anew. Returns when the
+        server accepts connections again."""
         if pid not in processes.children(self.process.pid):
             raise AssertionError(f"{pid} is not a process of this server")
-        os.kill(pid, sig)
+        with self.connect() as witness:
+            os.kill(pid, signal.SIGKILL)
+            try:
+                witness.execute("SELECT pg_sleep(30)")
+            except psycopg.OperationalError:
+                return self.wait_accepting()
+        raise AssertionError("the server did not notice that one of its processes was killed")
