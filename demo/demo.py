@@ -1,6 +1,7 @@
 """The demo: see demo/run."""
 
 import argparse
+import re
 import shutil
 import signal
 import sys
@@ -17,6 +18,7 @@ from harness.postgres import Postgres
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
 QUEUE = "demo"
+UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 EXCHANGE = "plane.event_stream"
 BOLD, DIM, GREEN, PLAIN = ("\033[1m", "\033[2m", "\033[32m", "\033[0m") if sys.stdout.isatty() else ("",) * 4
 
@@ -122,15 +124,19 @@ def what_changed(event):
     """One line for a reader: the name of what there is, or the columns that changed."""
     data, previous = event["payload"]["data"], event["payload"]["previous_attributes"]
     noise = ("updated_at", "updated_by_id", "edited_at")
-    changes = [f"{column}: {short(old)} -> {short(data.get(column))}" for column, old in previous.items() if column not in noise]
+    changes = [f"{column}: {short(old)} -> {short(data[column])}" for column, old in previous.items()
+               if column not in noise]
     if changes:
         return ", ".join(changes)
-    return short(data.get("name") or data.get("comment_stripped") or data["id"])
+    name = data.get("name") or data.get("comment_stripped") or f"cycle {short(data['cycle_id'])}"
+    return short(name)
 
 
 def short(value):
     text = "null" if value is None else str(value)
-    return text if len(text) <= 36 else text[:8] + "…" if text.count("-") == 4 else text[:35] + "…"
+    if UUID.fullmatch(text):
+        return text[:8] + "…"
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def main():
