@@ -38,6 +38,15 @@ void append_escaped(std::string &json, char c)
     }
 }
 
+// Exactly `width` decimal digits of a value that has no more.
+void append_digits(std::string &text, std::int64_t value, std::size_t width)
+{
+    const std::size_t end = text.size() + width;
+    text.resize(end);
+    for (std::size_t i = 1; i <= width; ++i, value /= 10)
+        text[end - i] = static_cast<char>('0' + value % 10);
+}
+
 } // namespace
 
 void append_json_string(std::string &json, std::string_view text)
@@ -62,12 +71,21 @@ std::string timestamp_text(std::int64_t microseconds)
     const auto day = floor<days>(time);
     const year_month_day date{day};
     const hh_mm_ss clock{time - day};
-    std::array<char, 64> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%06d+00:00",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                  static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                  static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-    return buffer.data();
+    const int year = static_cast<int>(date.year());
+
+    std::string text;
+    text.reserve(sizeof("2026-01-31T09:30:00.123456+00:00"));
+    if (year < 0 || year > 9999)
+        text += std::to_string(year);
+    else
+        append_digits(text, year, 4);
+    append_digits(text += '-', static_cast<unsigned>(date.month()), 2);
+    append_digits(text += '-', static_cast<unsigned>(date.day()), 2);
+    append_digits(text += 'T', clock.hours().count(), 2);
+    append_digits(text += ':', clock.minutes().count(), 2);
+    append_digits(text += ':', clock.seconds().count(), 2);
+    append_digits(text += '.', clock.subseconds().count(), 6);
+    return text += "+00:00";
 }
 
 } // namespace outbox::relay

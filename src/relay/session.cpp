@@ -242,6 +242,7 @@ bool Session::read_more()
         .rows = std::min(config_.batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
         .bytes = kilobytes(settings::batch_bytes)};
     std::vector<Claim> batch;
+    batch.reserve(static_cast<std::size_t>(limits.rows));
     in_transaction("reading the log", [&] {
         require_extension(identity_);
         all_read_ = reader_.read(limits, [&](const log::EventView &event) { batch.push_back(make_claim(event)); }) ==
