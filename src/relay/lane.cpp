@@ -91,15 +91,15 @@ void Lane::run()
                 display_.enter(stats::LaneState::unconfigured, "no broker is set: outbox_relay.amqp_url is empty");
                 rest(longest_backoff);
             }
-        } catch (const transport::Error &error) {
-            problem = error.what();
+        } catch (const Gone &) {
+            throw;
         } catch (const transport::UrlError &error) {
             problem = error.what();
             hint = error.hint();
         } catch (const OptionError &error) {
             problem = error.what();
             hint = error.hint();
-        } catch (const pg::Error &error) {
+        } catch (const std::exception &error) {
             problem = error.what();
         }
         record_place();

@@ -53,14 +53,16 @@ class Pace {
         }
     }
 
-    // Returned, refused, or found unfit before it was sent.
-    void refused(Time now)
+    // Returned, refused, or found unfit before it was sent. Returns false for one of those that were in flight with
+    // the first: it begins no hold of its own.
+    bool refused(Time now)
     {
         if (state_ == State::holding && now < probe_at_)
-            return; // one of those that were in flight with the first
+            return false;
         state_ = State::holding;
         window_ = 1;
         probe_at_ = now + backoff_.next();
+        return true;
     }
 
   private:

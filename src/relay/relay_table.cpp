@@ -2,6 +2,10 @@
 
 #include "pg/query.hpp"
 
+extern "C" {
+#include "mb/pg_wchar.h"
+}
+
 namespace outbox::relay {
 
 namespace {
@@ -26,11 +30,16 @@ std::vector<Relay> load_relays()
 
 std::vector<Option> load_options(int relay_id)
 {
+    // Messages are UTF-8, whatever the database's encoding is.
+    const auto utf8 = [](const std::string &text) {
+        return std::string(
+            pg::call([&] { return pg_server_to_any(text.c_str(), static_cast<int>(text.size()), PG_UTF8); }));
+    };
     std::vector<Option> options;
     for (const pg::Row &row : pg::query("SELECT key, jsonb_typeof(value), value #>> '{}'"
                                         "  FROM outbox.relay, jsonb_each(options) WHERE relay_id = $1::int",
                                         {std::to_string(relay_id)}))
-        options.push_back({.key = *row[0], .json_type = *row[1], .text = row[2].value_or("")});
+        options.push_back({.key = *row[0], .json_type = *row[1], .text = utf8(row[2].value_or(""))});
     return options;
 }
 

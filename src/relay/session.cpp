@@ -166,9 +166,7 @@ void Session::take_outcome(const Outcome &outcome)
 // The claim could not be delivered: it is tried again, alone, after a while; nothing else is published until then.
 void Session::hold(const Claim &claim, const std::string &reason, const std::string &hint)
 {
-    const bool first = pace_.state() != Pace::State::holding;
-    pace_.refused(Clock::now());
-    if (!first)
+    if (!pace_.refused(Clock::now()))
         return;
     held_reason_ = "event " + claim.message.message_id + ": " + reason;
     display_.error(held_reason_, hint);
