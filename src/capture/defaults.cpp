@@ -65,7 +65,7 @@ Value key_columns(Relation table)
     for (const bool replica_identity : {false, true}) {
         if (replica_identity && table->rd_rel->relreplident != REPLICA_IDENTITY_INDEX)
             break;
-        ListCell *cell;
+        ListCell *cell = nullptr;
         foreach (cell, indexes) {
             const Value value = index_columns(lfirst_oid(cell), RelationGetDescr(table), replica_identity);
             if (value.count > 0)

@@ -87,7 +87,8 @@ void check_headers(Jsonb *headers)
     if (!JB_ROOT_IS_OBJECT(headers))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("headers must be a JSON object"),
                 errhint("Leave headers out, or give an object such as {\"tenant\": \"blue\"}."));
-    JsonbValue name, value;
+    JsonbValue name;
+    JsonbValue value;
     JsonbIterator *iterator = JsonbIteratorInit(&headers->root);
     (void)JsonbIteratorNext(&iterator, &name, false);
     while (JsonbIteratorNext(&iterator, &name, true) == WJB_KEY) {

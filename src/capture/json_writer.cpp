@@ -60,7 +60,7 @@ std::size_t plain_prefix(const char *string, std::size_t size)
 {
     std::size_t i = 0;
     for (; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
-        std::uint64_t word;
+        std::uint64_t word = 0;
         memcpy(&word, string + i, sizeof(word));
         if (any_needs_escape(word))
             break;

@@ -26,10 +26,10 @@ void write_member(StringInfo out, const Column &column, const Row &row, bool fir
     write_value(out, column, row);
 }
 
-template <std::size_t size>
-void write_literal(StringInfo out, const char (&literal)[size])
+template <std::size_t Size>
+void write_literal(StringInfo out, const char (&literal)[Size])
 {
-    append_bytes(out, literal, size - 1);
+    append_bytes(out, literal, Size - 1);
 }
 
 } // namespace

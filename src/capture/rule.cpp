@@ -156,10 +156,11 @@ void parse_verbs(const JsonbValue &json, Rule *rule)
     if (json.type != jbvBinary || !JsonContainerIsObject(json.val.binary.data))
         refuse_value(verbs_key, "It takes an object, such as {\"insert\": \"added\", \"update\": null}.");
 
-    JsonbValue key, value;
+    JsonbValue key;
+    JsonbValue value;
     JsonbIterator *iterator = JsonbIteratorInit(json.val.binary.data);
-    JsonbIteratorToken token = JsonbIteratorNext(&iterator, &key, false);
-    while ((token = JsonbIteratorNext(&iterator, &key, true)) == WJB_KEY) {
+    (void)JsonbIteratorNext(&iterator, &key, false);
+    while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY) {
         (void)JsonbIteratorNext(&iterator, &value, true);
         const char *name = copy_string(key);
         const auto *known = std::find_if(std::begin(operation_names), std::end(operation_names),
@@ -238,10 +239,11 @@ Rule parse_rule(Jsonb *json)
                 errhint("%s", known_keys()));
 
     Rule rule{};
-    JsonbValue key, value;
+    JsonbValue key;
+    JsonbValue value;
     JsonbIterator *iterator = JsonbIteratorInit(&json->root);
-    JsonbIteratorToken token = JsonbIteratorNext(&iterator, &key, false);
-    while ((token = JsonbIteratorNext(&iterator, &key, true)) == WJB_KEY) {
+    (void)JsonbIteratorNext(&iterator, &key, false);
+    while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY) {
         (void)JsonbIteratorNext(&iterator, &value, true);
         parse_key(copy_string(key), value, &rule);
     }
