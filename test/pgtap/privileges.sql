@@ -18,9 +18,8 @@ SELECT is_empty($$
      WHERE p.pronamespace = 'outbox'::regnamespace AND p.proname <> 'capture'
        AND NOT coalesce(p.proconfig @> ARRAY['search_path=pg_catalog, pg_temp'], false)$$,
     'every function has a fixed search_path, but capture: nothing in it looks a name up, and a SET would cost each row');
-SELECT results_eq($$
-    SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = 'outbox'::regnamespace AND p.prosecdef ORDER BY 1$$,
-    ARRAY['emit', 'stats'], 'only emit and stats run as their owner');
+SELECT is(ARRAY(SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'outbox'::regnamespace AND p.prosecdef ORDER BY 1)::text,
+    '{emit,stats}', 'only emit and stats run as their owner');
 
 CREATE ROLE outbox_test_monitor IN ROLE pg_monitor;
 CREATE ROLE outbox_test_nobody;
