@@ -41,6 +41,7 @@ class Keeper {
 
   private:
     bool look();
+    void learn();
     bool keep_lane(const Relay &relay, int lane);
     static bool start_lane(int slot, const std::string &name);
     static void stop_lanes();
@@ -56,8 +57,21 @@ class Keeper {
     bool foreign_relay_warned_ = false;
 };
 
-// One look at the database: is the extension still there, which relays, is there anything to relay?
+// One look at the database. Returns false if it could not be had now.
 bool Keeper::look()
+{
+    try {
+        learn();
+        return true;
+    } catch (const pg::Error &error) {
+        if (!passes_by_itself(error))
+            throw;
+    }
+    return false;
+}
+
+// Is the extension still there, which relays are there, is there anything to relay?
+void Keeper::learn()
 {
     {
         const RegistryLock lock;
@@ -77,7 +91,6 @@ bool Keeper::look()
             anything_to_relay_ = true;
         }
     });
-    return !gone_;
 }
 
 bool Keeper::start_lane(int slot, const std::string &name)
@@ -168,6 +181,10 @@ End Keeper::run()
     while (!stop_requested()) {
         attend_server();
         if (!look()) {
+            wait_for_latch(retry_interval, wait_event);
+            continue;
+        }
+        if (gone_) {
             stop_lanes();
             return End::obsolete;
         }

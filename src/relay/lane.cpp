@@ -188,6 +188,10 @@ void relay_until_stopped(int slot, int relay_id, int lane)
         how_it_ends = End::in_order;
     } catch (const Gone &) {
         how_it_ends = End::obsolete;
+    } catch (const pg::Error &error) {
+        if (!passes_by_itself(error))
+            throw;
+        how_it_ends = End::in_order; // the keeper starts it again at once
     }
 }
 

@@ -14,6 +14,7 @@ extern "C" {
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timeout.h"
 }
 
 namespace outbox::relay {
@@ -31,6 +32,19 @@ bool lock_role(std::uint32_t id, std::uint32_t part, std::uint16_t lock_class)
         SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, id, part, lock_class);
         return LockAcquire(&tag, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
     });
+}
+
+// The server's lock_timeout and deadlock checks come as a SIGINT of the process to itself. One that somebody else sent
+// (pg_cancel_backend) must not break a transaction of ours: there is no statement of a user to cancel.
+void on_cancel(int)
+{
+    const int saved_errno = errno;
+    if (get_timeout_indicator(LOCK_TIMEOUT, false)) {
+        InterruptPending = 1;
+        QueryCancelPending = 1;
+    }
+    SetLatch(MyLatch);
+    errno = saved_errno;
 }
 
 std::string resting_activity;
@@ -54,6 +68,8 @@ constexpr PinnedSetting pinned_settings[] = {
     {"idle_in_transaction_session_timeout", "0"},
     // Someone may hold a lock on our tables for hours: a worker must still answer signals.
     {"lock_timeout", "1000"},
+    // In a deadlock with DDL on our tables the worker notices first, and gives way.
+    {"deadlock_timeout", "100"},
     // Progress is recorded without waiting for the flush.
     {"synchronous_commit", "off"},
     // The shape of the window queries (src/log/window.cpp) must not depend on statistics.
@@ -86,8 +102,7 @@ void begin_worker()
 {
     pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
-    // pg_cancel_backend must not break a transaction of ours: there is no statement of a user to cancel.
-    pqsignal(SIGINT, SIG_IGN);
+    pqsignal(SIGINT, on_cancel);
     BackgroundWorkerUnblockSignals();
 }
 
@@ -163,6 +178,19 @@ void abort_transaction()
         AbortCurrentTransaction();
         report_resting();
     });
+}
+
+bool passes_by_itself(const pg::Error &error)
+{
+    switch (error.sqlstate()) {
+    case ERRCODE_LOCK_NOT_AVAILABLE:
+    case ERRCODE_T_R_DEADLOCK_DETECTED:
+    case ERRCODE_UNDEFINED_TABLE:
+    case ERRCODE_INVALID_SCHEMA_NAME:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool lock_keeper_role()

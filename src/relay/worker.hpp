@@ -52,6 +52,9 @@ void in_transaction(const char *activity, F &&body)
     }
 }
 
+// Somebody holds a lock on our tables for longer than lock_timeout, or is dropping the extension: the next look tells.
+bool passes_by_itself(const pg::Error &error);
+
 // Locks that make a worker the only one of its kind, held until the process ends. No SQL can take them.
 bool lock_keeper_role();
 bool lock_lane(int relay_id, int lane);
