@@ -130,13 +130,12 @@ log::IdRanges Claims::outstanding() const
     return ranges;
 }
 
-std::vector<log::EventId> Claims::in_flight_ids() const
+std::vector<log::EventId> Claims::published_ids() const
 {
     std::vector<log::EventId> ids;
     for (const Claim &claim : claims_)
-        if (claim.state == Claim::State::in_flight)
+        if (claim.out_before && claim.state != Claim::State::settled)
             ids.push_back(claim.id);
-    std::sort(ids.begin(), ids.end());
     return ids;
 }
 

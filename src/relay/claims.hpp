@@ -68,8 +68,8 @@ class Claims {
 
     // The ids of what is unsettled. Two ids share a range only if no settled id can lie between them.
     log::IdRanges outstanding() const;
-    // Ids that are in flight, ascending.
-    std::vector<log::EventId> in_flight_ids() const;
+    // Ids of what was published and is not settled.
+    std::vector<log::EventId> published_ids() const;
 
   private:
     void drop_settled_prefix();

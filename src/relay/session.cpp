@@ -62,7 +62,13 @@ Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &confi
 Session::~Session()
 {
     update_place();
-    place_.in_doubt = claims_.in_flight_ids();
+    // What an earlier session left in doubt, and this one has not read again, still is.
+    std::vector<log::EventId> in_doubt = claims_.published_ids();
+    for (const log::EventId id : place_.in_doubt)
+        if (reader_.position().outstanding.contains(id))
+            in_doubt.push_back(id);
+    std::sort(in_doubt.begin(), in_doubt.end());
+    place_.in_doubt = std::move(in_doubt);
     place_.careful = !place_.in_doubt.empty();
 }
 
@@ -239,19 +245,24 @@ bool Session::read_more()
     const log::WindowReader::Limits limits{
         .rows = std::min(config_.batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
         .bytes = kilobytes(settings::batch_bytes)};
+    // The reader moves on only with the claims: an error after it has read, at the commit or for want of memory, would
+    // otherwise pass over a batch. A claim that it leaves behind was not published, and is read again.
+    log::WindowReader reader = reader_;
     std::vector<Claim> batch;
     batch.reserve(static_cast<std::size_t>(limits.rows));
+    auto chunk = log::WindowReader::Chunk::more;
     in_transaction("reading the log", [&] {
         require_extension(identity_);
-        all_read_ = reader_.read(limits, [&](const log::EventView &event) { batch.push_back(make_claim(event)); }) ==
-                    log::WindowReader::Chunk::all_read;
+        chunk = reader.read(limits, [&](const log::EventView &event) { batch.push_back(make_claim(event)); });
     });
-    read_at_ = Clock::now();
-    batch.empty() ? poll_.found_nothing() : poll_.found();
     for (Claim &claim : batch) {
         place_.progress.highest = std::max(place_.progress.highest, claim.id);
         claims_.add(std::move(claim));
     }
+    reader_ = std::move(reader);
+    all_read_ = chunk == log::WindowReader::Chunk::all_read;
+    read_at_ = Clock::now();
+    batch.empty() ? poll_.found_nothing() : poll_.found();
     return !batch.empty() || !all_read_;
 }
 

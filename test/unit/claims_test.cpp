@@ -45,7 +45,7 @@ TEST_F(ClaimsTest, AnEmptyOneHasNothingToSay)
     EXPECT_EQ(claims_.span(), 0U);
     EXPECT_EQ(claims_.oldest(), nullptr);
     EXPECT_TRUE(claims_.outstanding().empty());
-    EXPECT_TRUE(claims_.in_flight_ids().empty());
+    EXPECT_TRUE(claims_.published_ids().empty());
 }
 
 TEST_F(ClaimsTest, UnorderedOnesAreAllReadyInReadingOrder)
@@ -137,14 +137,15 @@ TEST_F(ClaimsTest, ASettledClaimKeepsItsPlaceButNotItsMessage)
     EXPECT_EQ(claims_.span(), 0U);
 }
 
-TEST_F(ClaimsTest, IdsInFlightAreAscending)
+TEST_F(ClaimsTest, PublishedIdsAreThoseOfWhatIsOutOrCameBackAndIsNotSettled)
 {
     for (const std::int64_t id : {10, 30, 20})
         add(id);
     publish_all();
     add(5);
     claims_.settled(1);
-    EXPECT_EQ(claims_.in_flight_ids(), std::vector<log::EventId>({{20}, {30}}));
+    claims_.came_back(2);
+    EXPECT_EQ(claims_.published_ids(), std::vector<log::EventId>({{30}, {20}}));
 }
 
 TEST_F(ClaimsTest, OneRangeNamesWhatIsOutstandingTogether)
