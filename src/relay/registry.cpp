@@ -172,6 +172,27 @@ void release_database(Oid database)
         keepers[keeper].state = KeeperState::vacant;
 }
 
+bool hold_database(Oid database)
+{
+    const RegistryLock guard;
+    const int slot = find_keeper(database);
+    if (slot < 0 || keepers[slot].held_by != 0)
+        return false;
+    keepers[slot].held_by = MyProcPid;
+    return true;
+}
+
+void release_held_database(Oid database)
+{
+    {
+        const RegistryLock guard;
+        const int slot = find_keeper(database);
+        if (slot >= 0 && keepers[slot].held_by == MyProcPid)
+            keepers[slot].held_by = 0;
+    }
+    wake_launcher();
+}
+
 void set_launcher(int proc_number)
 {
     registry->launcher = proc_number;

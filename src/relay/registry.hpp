@@ -79,6 +79,10 @@ int claim_lane_slot(Oid database, int relay_id, int lane);
 // Under the lock. Forgets what is not running of a database that is no more, or no longer chosen.
 void release_database(Oid database);
 
+// Holds a database for DDL: none of its workers is started meanwhile. False: it has no keeper, or is held already.
+bool hold_database(Oid database);
+void release_held_database(Oid database);
+
 void set_launcher(int proc_number); // -1: none
 void wake_launcher();
 void wake_keeper(Oid database);

@@ -1,11 +1,11 @@
 // DROP DATABASE, ALTER DATABASE RENAME and SET TABLESPACE, and CREATE DATABASE TEMPLATE fail if anyone is connected to
 // the database, and workers are. So before such a statement the database is held: its workers are ended, and none is
-// started until the statement has ended. If it failed, the keeper comes back.
+// started until the statement's transaction has ended. If it failed, the keeper comes back.
 //
 // COMMIT PREPARED wakes the lanes, as other commits do.
 //
 // DROP EXTENSION needs no hold, as workers keep no lock between their transactions: they are only told at commit.
-// Statements that drop it in other ways (DROP SCHEMA, DROP OWNED) are noticed when the keeper looks next.
+// DROP OWNED, which can drop it too, is noticed when the keeper looks next.
 #include "relay/utility_hook.hpp"
 
 #include "pg/compat.hpp"
@@ -91,28 +91,6 @@ bool end_workers(Oid database, bool ask)
     return any;
 }
 
-// False: the database has no keeper, or somebody else holds it.
-bool hold(Oid database)
-{
-    const RegistryLock lock;
-    const int slot = find_keeper(database);
-    if (slot < 0 || keeper_entry(slot).held_by != 0)
-        return false;
-    keeper_entry(slot).held_by = MyProcPid;
-    return true;
-}
-
-void release(Oid database)
-{
-    {
-        const RegistryLock lock;
-        const int slot = find_keeper(database);
-        if (slot >= 0 && keeper_entry(slot).held_by == MyProcPid)
-            keeper_entry(slot).held_by = 0;
-    }
-    wake_launcher();
-}
-
 void wait_for_end_of_workers(Oid database)
 {
     const TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience);
@@ -137,48 +115,24 @@ Oid database_to_hold(Node *statement)
     return database;
 }
 
-// Runs the statement while the database is held. Not inlined: PG_TRY must not share a frame with the caller's
-// variables.
-template <typename F>
-pg_noinline void run_held(Oid database, F &&run)
-{
-    PG_TRY();
-    {
-        wait_for_end_of_workers(database);
-        run();
-    }
-    PG_CATCH();
-    {
-        release(database);
-        PG_RE_THROW();
-    }
-    PG_END_TRY();
-    release(database);
-}
-
 void on_utility(PlannedStmt *planned, const char *text, bool read_only_tree, ProcessUtilityContext context,
                 ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
                 QueryCompletion *completion)
 {
     Node *statement = planned->utilityStmt;
     const bool wakes_lanes = commits_prepared(statement);
-    const Oid database = database_to_hold(statement);
-    const bool held = OidIsValid(database) && hold(database);
-    const bool changes_databases = held || IsA(statement, CreatedbStmt);
+    if (const Oid database = database_to_hold(statement); OidIsValid(database) && hold_database(database)) {
+        release_database_at_end(database);
+        wait_for_end_of_workers(database);
+    }
+    if (IsA(statement, CreatedbStmt))
+        request_database_scan_at_commit();
     if (drops_extension(statement))
         announce_relay_change_at_commit();
 
-    const auto run = [&] {
-        (previous_hook != nullptr ? previous_hook : standard_ProcessUtility)(
-            planned, text, read_only_tree, context, parameters, environment, receiver, completion);
-    };
-    if (held)
-        run_held(database, run);
-    else
-        run();
+    (previous_hook != nullptr ? previous_hook : standard_ProcessUtility)(planned, text, read_only_tree, context,
+                                                                         parameters, environment, receiver, completion);
 
-    if (changes_databases)
-        request_database_scan();
     if (wakes_lanes)
         wake_lanes();
 }
