@@ -6,6 +6,10 @@
 
 #include "pg/compat.hpp"
 
+extern "C" {
+#include "utils/varlena.h"
+}
+
 namespace outbox::pg::settings {
 
 char *databases;
@@ -75,6 +79,16 @@ void assign_amqp_url(const char *, void *extra)
     real_amqp_url = static_cast<const char *>(extra);
 }
 
+bool check_databases(char **new_value, void **, GucSource)
+{
+    List *names = NIL;
+    if (SplitIdentifierString(pstrdup(*new_value), ',', &names))
+        return true;
+    GUC_check_errdetail("List syntax is invalid.");
+    GUC_check_errhint("Give database names separated by commas, odd ones in double quotes.");
+    return false;
+}
+
 void define_int(const char *name, const char *description, int *variable, int default_value, int min, int max,
                 int flags)
 {
@@ -97,8 +111,8 @@ void define(UrlCheck check)
                                "Empty: no broker is set. The value is never shown.", &shown_amqp_url, "", PGC_SIGHUP,
                                GUC_SUPERUSER_ONLY, check_amqp_url, assign_amqp_url, nullptr);
     DefineCustomStringVariable("outbox_relay.databases", "Databases to relay from, separated by commas.",
-                               "Empty: every database that has the extension.", &databases, "", PGC_SIGHUP, 0, nullptr,
-                               nullptr, nullptr);
+                               "Empty: every database that has the extension.", &databases, "", PGC_SIGHUP, 0,
+                               check_databases, nullptr, nullptr);
 
     define_int("outbox_relay.heartbeat", "Heartbeat asked of the broker.", &heartbeat, 10, 1, 3600, GUC_UNIT_S);
     define_int("outbox_relay.connect_timeout", "Time to resolve, connect, log in and check the exchange.",

@@ -68,10 +68,7 @@ OidList read_databases()
 {
     PushActiveSnapshot(GetTransactionSnapshot());
     List *names = NIL;
-    if (!SplitIdentifierString(pstrdup(pg::settings::databases), ',', &names))
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("invalid value for parameter \"outbox_relay.databases\": \"%s\"", pg::settings::databases),
-                errhint("Give database names separated by commas, odd ones in double quotes."));
+    (void)SplitIdentifierString(pstrdup(pg::settings::databases), ',', &names); // the setting's check hook split it
 
     OidList found{static_cast<Oid *>(palloc(sizeof(Oid))), 0};
     Relation catalog = table_open(DatabaseRelationId, AccessShareLock);
