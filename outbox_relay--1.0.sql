@@ -134,6 +134,10 @@ DO $skip$
 DECLARE
     target regclass;
 BEGIN
+    FOR target IN SELECT relid FROM pg_partition_tree('outbox.event') LOOP
+        EXECUTE format('CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON %s'
+                       ' FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_foreign_row()', target);
+    END LOOP;
     FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.emitted', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
         EXECUTE format('CREATE TRIGGER skip_replicated_row BEFORE INSERT OR UPDATE OR DELETE ON %s'
                        ' FOR EACH ROW EXECUTE FUNCTION outbox.skip_replicated_row()', target);

@@ -82,11 +82,19 @@ void check_header(const JsonbValue &name, const JsonbValue &value)
             errhint("%s", hint));
 }
 
+constexpr Size max_headers_size = 4096;
+
 void check_headers(Jsonb *headers)
 {
     if (!JB_ROOT_IS_OBJECT(headers))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("headers must be a JSON object"),
                 errhint("Leave headers out, or give an object such as {\"tenant\": \"blue\"}."));
+    if (VARSIZE(headers) > max_headers_size)
+        ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                errmsg("headers of %u bytes are too large", static_cast<unsigned>(VARSIZE(headers))),
+                errdetail("They must fit into one frame of the broker; %u bytes are allowed.",
+                          static_cast<unsigned>(max_headers_size)),
+                errhint("Put large values into the payload."));
     JsonbValue name;
     JsonbValue value;
     JsonbIterator *iterator = JsonbIteratorInit(&headers->root);

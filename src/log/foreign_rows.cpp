@@ -1,9 +1,9 @@
 // Triggers that keep the schema's tables to this installation's own rows.
 //
 // A row of outbox.event with a transaction id that is not ours would be read again for ever, or never. So a
-// BEFORE ROW trigger refuses every write (append fires no triggers), and on every table of the schema another
-// one, ENABLE REPLICA, drops what logical replication applies: a publication FOR ALL TABLES must neither stop nor
-// mix two installations.
+// BEFORE ROW trigger refuses every write (append fires no triggers), another one every TRUNCATE, and on every table of
+// the schema another one, ENABLE REPLICA, drops what logical replication applies: a publication FOR ALL TABLES must
+// neither stop nor mix two installations.
 #include "pg/postgres.hpp"
 
 extern "C" {
@@ -31,7 +31,13 @@ const TriggerData *trigger_data(FunctionCallInfo fcinfo, const char *function)
 
 Datum outbox_refuse_foreign_row(PG_FUNCTION_ARGS)
 {
-    const TriggerData *data = trigger_data(fcinfo, "refuse_foreign_row");
+    const auto *data = reinterpret_cast<const TriggerData *>(fcinfo->context);
+    if (CALLED_AS_TRIGGER(fcinfo) && TRIGGER_FIRED_BY_TRUNCATE(data->tg_event))
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("table \"%s\" cannot be truncated", RelationGetRelationName(data->tg_relation)),
+                errdetail("It may hold events that no relay has sent yet."),
+                errhint("DROP EXTENSION outbox_relay gives the whole log up."));
+    data = trigger_data(fcinfo, "refuse_foreign_row");
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("table \"%s\" takes no rows but those of outbox_relay itself",
                    RelationGetRelationName(data->tg_relation)),

@@ -14,6 +14,10 @@ namespace {
 using log::EventView;
 using std::string_view;
 
+// Properties and headers must fit into one frame. The headers are copies of what the envelope says: a longer one is
+// left out, rather than that its message never fits.
+constexpr std::size_t longest_copied_header = 255;
+
 constexpr string_view envelope_version = "1.0";
 constexpr std::size_t envelope_overhead = 512; // more than keys and short fields need
 
@@ -69,7 +73,7 @@ void add_headers(transport::Message &message, const EventView &event)
     headers.emplace_back("outbox-id", event.id.value);
     headers.emplace_back("created-at", floor_to_milliseconds(event.created_at));
     const auto add = [&](const char *name, const std::optional<string_view> &value) {
-        if (value)
+        if (value && value->size() <= longest_copied_header)
             headers.emplace_back(name, std::string(*value));
     };
     add("entity-type", event.entity_type);
