@@ -17,6 +17,19 @@ namespace {
 constexpr std::int64_t repeat_error_after = USECS_PER_MINUTE;
 constexpr std::int64_t memory_interval = USECS_PER_SEC;
 
+// Messages and routing keys are UTF-8. In a database of another encoding SQL could not show them: a character beyond
+// ASCII becomes a question mark.
+std::string for_display(std::string text)
+{
+    if (GetDatabaseEncoding() == PG_UTF8)
+        return text;
+    std::erase_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; });
+    for (char &c : text)
+        if (static_cast<unsigned char>(c) >= 0x80)
+            c = '?';
+    return text;
+}
+
 template <std::size_t N>
 void copy_text(char (&field)[N], const std::string &text)
 {
@@ -48,8 +61,9 @@ LaneDisplay::LaneDisplay(int slot, const LaneIdentity &identity)
     enter(stats::LaneState::starting);
 }
 
-void LaneDisplay::enter(stats::LaneState state, const std::string &detail)
+void LaneDisplay::enter(stats::LaneState state, const std::string &utf8_detail)
 {
+    const std::string detail = for_display(utf8_detail);
     const bool same_state = stats_.state == state && stats_.since != 0;
     if (same_state && detail == stats_.detail)
         return;
@@ -62,8 +76,9 @@ void LaneDisplay::enter(stats::LaneState state, const std::string &detail)
     set_resting_activity(std::string(stats::name_of(state)) + (detail.empty() ? "" : ": ") + detail);
 }
 
-void LaneDisplay::error(const std::string &message, const std::string &hint)
+void LaneDisplay::error(const std::string &utf8_message, const std::string &hint)
 {
+    const std::string message = for_display(utf8_message);
     const TimestampTz now = GetCurrentTimestamp();
     copy_text(stats_.last_error, message);
     stats_.last_error_at = now;
@@ -79,7 +94,7 @@ void LaneDisplay::error(const std::string &message, const std::string &hint)
 
 void LaneDisplay::broker(const std::string &redacted_url)
 {
-    copy_text(stats_.broker, redacted_url);
+    copy_text(stats_.broker, for_display(redacted_url));
 }
 
 void LaneDisplay::show()
