@@ -77,10 +77,11 @@ def test_a_full_queue_that_refuses_holds_the_lane_and_keeps_the_order(stage, not
 # Few in flight: after an alarm the broker confirms slowly, and what is proven here is not how slowly.
 @pytest.mark.server(outbox_relay__confirm_timeout="4s", outbox_relay__max_in_flight=200, connected=False)
 def test_a_blocking_broker_outlasts_the_confirm_timeout_without_a_repeat(stage, note):
-    stage.write(20_000)
+    stage.write(50_000)
     stage.connect_broker()
     stage.wait_confirmed(2000)
     with stage.broker.blocking():
+        stage.write(100)
         now = stage.wait_state("blocked")
         time.sleep(9)
         later = stage.stats()
