@@ -79,12 +79,17 @@ std::int64_t highest_truncated()
     return highest;
 }
 
+// What a relay has read was in a slice, so this only confirms the others: no writer waits for a lock on it.
 std::int64_t highest_in_progress()
 {
     const Oid oid = pg::table_oid("progress");
-    Relation table = OidIsValid(oid) ? try_table_open(oid, AccessShareLock) : nullptr;
-    if (table == nullptr)
+    if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, AccessShareLock))
         return 0;
+    Relation table = try_table_open(oid, NoLock);
+    if (table == nullptr) {
+        UnlockRelationOid(oid, AccessShareLock);
+        return 0;
+    }
     const std::int64_t highest = highest_indexed(table, "highest_id");
     table_close(table, AccessShareLock);
     return highest;
