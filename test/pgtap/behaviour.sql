@@ -21,6 +21,10 @@ SELECT throws_ok($$INSERT INTO outbox.event (id, xid, slice, event_id, event_typ
     VALUES (1, pg_current_xact_id(), 0, gen_random_uuid(), 'a', '{}', now())$$, '55000', NULL, 'nobody inserts into the log');
 SELECT throws_ok($$UPDATE outbox.event SET event_type = 'other'$$, '55000', NULL, 'nobody changes the log');
 SELECT throws_ok($$DELETE FROM outbox.event$$, '55000', NULL, 'nobody deletes from the log');
+SELECT throws_ok($$TRUNCATE outbox.event$$, '55000', NULL, 'nobody truncates the log');
+SELECT throws_ok($$TRUNCATE outbox.event_3$$, '55000', NULL, 'nor a slice of it');
+SELECT throws_ok($$SELECT outbox.emit('a', '{}', headers => jsonb_build_object('h', repeat('x', 5000)))$$, '54000', NULL,
+    'headers that fit no frame are refused before they can stop a lane');
 
 CREATE SEQUENCE public.outbox_test_sequence;
 SELECT setval('public.outbox_test_sequence', 41);

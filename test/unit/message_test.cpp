@@ -92,6 +92,23 @@ TEST(MessageTest, HeadersAreTheFieldsToFilterBy)
     EXPECT_EQ(make_message(sample_event(), {}).headers, expected);
 }
 
+TEST(MessageTest, AFieldTooLongForAHeaderIsInTheEnvelopeOnly)
+{
+    auto event = log::sample_event();
+    const std::string longest(255, 'x');
+    const std::string longer(256, 'y');
+    event.workspace_id = longest;
+    event.project_id = longer;
+    const auto message = make_message(event, RelayOptions{});
+    const auto has = [&](const char *name) {
+        return std::any_of(message.headers.begin(), message.headers.end(),
+                           [&](const auto &header) { return header.first == name; });
+    };
+    EXPECT_TRUE(has("workspace-id"));
+    EXPECT_FALSE(has("project-id"));
+    EXPECT_NE(message.body.find(longer), std::string::npos);
+}
+
 TEST(MessageTest, WhatIsNullHasNoHeader)
 {
     const EventView event{.id = {1}, .event_type = "t", .initiator_type = "USER"};
