@@ -38,7 +38,7 @@ def relay_round(pg, broker):
     fresh_queue(broker)
     pg.execute("TRUNCATE bench_event")
     for share in range(100):
-        pg.execute("INSERT INTO bench_event SELECT i, 'bench', repeat('x', 400) FROM generate_series(%s, %s) AS i",
+        pg.execute("INSERT INTO bench_event SELECT i, 'bench', repeat('x', 400) FROM generate_series(%s::int, %s::int) AS i",
                    (share * EVENTS // 100 + 1, (share + 1) * EVENTS // 100))
     pg.execute("CHECKPOINT")
     before, _ = settled(pg)
