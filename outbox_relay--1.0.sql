@@ -156,13 +156,13 @@ COMMENT ON FUNCTION outbox.capture() IS
     'Trigger function: writes one event per changed row. Its only argument is the rule, a JSON object (see outbox.track).';
 
 CREATE FUNCTION outbox.track(target regclass, rule jsonb DEFAULT '{}') RETURNS jsonb
-    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_track';
 COMMENT ON FUNCTION outbox.track(regclass, jsonb) IS
     'Captures the changes of a table from now on, by the rule; returns the rule with its defaults filled in. Tracking a table again with an equal rule does nothing. Errors: invalid_parameter_value for an unknown or unfit key, undefined_column, invalid_table_definition for a table without a usable key, wrong_object_type, duplicate_object for a trigger that is in the way.';
 
 CREATE FUNCTION outbox.untrack(target regclass, if_exists boolean DEFAULT false) RETURNS void
-    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_untrack';
 COMMENT ON FUNCTION outbox.untrack(regclass, boolean) IS
     'Stops capturing a table. Events already written are relayed. Errors: undefined_object if the table is not tracked, unless if_exists.';
@@ -209,13 +209,13 @@ COMMENT ON FUNCTION outbox.start_keeper() IS
     'Asks the launcher, at commit, to start this database''s keeper if it is not running. CREATE EXTENSION does this by itself.';
 
 CREATE FUNCTION outbox.alter_relay(name text, options jsonb) RETURNS jsonb
-    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_alter_relay';
 COMMENT ON FUNCTION outbox.alter_relay(text, jsonb) IS
     'Changes the options given and leaves the others; a key whose value is null goes back to its default. Returns the options now set. Takes effect at commit, while the relay runs. Errors: undefined_object, invalid_parameter_value.';
 
 CREATE FUNCTION outbox.resume(name text) RETURNS void
-    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_resume';
 COMMENT ON FUNCTION outbox.resume(text) IS
     'Lets a relay that came from another database (a restored dump, a copied database) relay from this one. Errors: undefined_object.';

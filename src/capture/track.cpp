@@ -8,6 +8,7 @@
 // Server regime.
 #include "capture/plan.hpp"
 #include "capture/target.hpp"
+#include "pg/extension.hpp"
 
 extern "C" {
 #include "access/relation.h"
@@ -168,11 +169,13 @@ OUTBOX_SQL_FUNCTION(outbox_untrack)
 
 Datum outbox_track(PG_FUNCTION_ARGS)
 {
+    outbox::pg::require_arguments(fcinfo, {"target", "rule"});
     PG_RETURN_JSONB_P(outbox::capture::track(PG_GETARG_OID(0), PG_GETARG_JSONB_P(1)));
 }
 
 Datum outbox_untrack(PG_FUNCTION_ARGS)
 {
+    outbox::pg::require_arguments(fcinfo, {"target", "if_exists"});
     outbox::capture::untrack(PG_GETARG_OID(0), PG_GETARG_BOOL(1));
     PG_RETURN_VOID();
 }

@@ -44,6 +44,15 @@ void require_preload()
                         "others) and restart the server."));
 }
 
+void require_arguments(FunctionCallInfo fcinfo, std::initializer_list<const char *> names)
+{
+    int number = 0;
+    for (const char *name : names)
+        if (PG_ARGISNULL(number++))
+            ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"%s\" must not be null", name),
+                    errhint("Leave it out for its default, if it has one."));
+}
+
 } // namespace outbox::pg
 
 OUTBOX_SQL_FUNCTION(outbox_check_preload)

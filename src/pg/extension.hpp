@@ -18,4 +18,8 @@ bool preloaded();
 // Raises object_not_in_prerequisite_state, with the line to add to postgresql.conf, unless preloaded().
 void require_preload();
 
+// Raises null_value_not_allowed for the first null among the function's arguments, by these names: a STRICT function
+// would do nothing and say nothing.
+void require_arguments(FunctionCallInfo fcinfo, std::initializer_list<const char *> names);
+
 } // namespace outbox::pg

@@ -88,7 +88,9 @@ void Lane::run()
             if (config.has_broker) {
                 connect_and_relay(config);
             } else {
-                display_.enter(stats::LaneState::unconfigured, "no broker is set: outbox_relay.amqp_url is empty");
+                display_.enter(
+                    stats::LaneState::unconfigured,
+                    "no broker is set: outbox_relay.amqp_url is empty, or was refused (the server's log says why)");
                 rest(longest_backoff);
             }
         } catch (const Gone &) {

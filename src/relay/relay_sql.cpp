@@ -104,6 +104,7 @@ Datum outbox_alter_relay(PG_FUNCTION_ARGS)
 {
     using namespace outbox;
     pg::require_preload();
+    pg::require_arguments(fcinfo, {"name", "options"});
     return pg::entry([&] {
         const std::string name = relay::text_argument(fcinfo, 0);
         const std::string changes = pg::call([&] {
@@ -119,6 +120,7 @@ Datum outbox_resume(PG_FUNCTION_ARGS)
 {
     using namespace outbox;
     pg::require_preload();
+    pg::require_arguments(fcinfo, {"name"});
     pg::entry([&] { relay::resume(relay::text_argument(fcinfo, 0)); });
     PG_RETURN_VOID();
 }

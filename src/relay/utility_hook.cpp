@@ -13,12 +13,15 @@
 #include "relay/registry.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
 #include "nodes/parsenodes.h"
 #include "pgstat.h"
 #include "storage/latch.h"
 #include "tcop/utility.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 }
 
@@ -56,7 +59,7 @@ const char *database_needed(Node *statement)
             if (std::strcmp(option->defname, "template") == 0 && option->arg != nullptr)
                 return strVal(option->arg);
         }
-        return nullptr;
+        return "template1"; // as the server has it
     }
     default:
         return nullptr;
@@ -102,15 +105,28 @@ void wait_for_end_of_workers(Oid database)
     }
 }
 
-// The database to hold for the statement; InvalidOid: none. Only its owner may end its workers: for others, and
-// inside a transaction block, the statement fails by itself.
+// A template may be copied by everyone who may create databases; anything else is for the owner of the database.
+bool may_need(Node *statement, Oid database)
+{
+    if (pg::compat::owns_database(database, GetUserId()))
+        return true;
+    HeapTuple role = SearchSysCache1(AUTHOID, ObjectIdGetDatum(GetUserId()));
+    const bool creates = HeapTupleIsValid(role) && reinterpret_cast<Form_pg_authid>(GETSTRUCT(role))->rolcreatedb &&
+                         IsA(statement, CreatedbStmt);
+    if (HeapTupleIsValid(role))
+        ReleaseSysCache(role);
+    return creates;
+}
+
+// The database to hold for the statement; InvalidOid: none. Who may not run the statement must not end workers by
+// it: it fails by itself, as it does inside a transaction block.
 Oid database_to_hold(Node *statement)
 {
     const char *name = database_needed(statement);
     if (name == nullptr || IsTransactionBlock())
         return InvalidOid;
     const Oid database = get_database_oid(name, true);
-    if (!OidIsValid(database) || database == MyDatabaseId || !pg::compat::owns_database(database, GetUserId()))
+    if (!OidIsValid(database) || database == MyDatabaseId || !may_need(statement, database))
         return InvalidOid;
     return database;
 }

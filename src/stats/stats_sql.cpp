@@ -24,6 +24,7 @@ struct LaneRow {
     int lane;
     const char *state_override; // null: the lane's own
     const char *detail_override;
+    bool pending; // there is something to relay
     std::int64_t backlog;
     const char *oldest_pending; // timestamptz as text; null: nothing is pending
 };
@@ -110,6 +111,15 @@ class RowBuilder {
     int count_ = 0;
 };
 
+// What a lane without a worker waits for.
+const char *detail_of(const LaneStats &entry, bool pending)
+{
+    if (entry.state != LaneState::stopped)
+        return entry.detail;
+    return pending ? "no worker: see outbox_relay.databases, max_worker_processes and the server's log"
+                   : "starts with the first event";
+}
+
 void store_row(ReturnSetInfo *result, const LaneRow &row)
 {
     LaneStats entry;
@@ -119,7 +129,7 @@ void store_row(ReturnSetInfo *result, const LaneRow &row)
     out.int16(row.lane);
     out.text(row.state_override != nullptr ? row.state_override : name_of(entry.state));
     out.time(entry.since);
-    out.text(row.detail_override != nullptr ? row.detail_override : entry.detail);
+    out.text(row.detail_override != nullptr ? row.detail_override : detail_of(entry, row.pending));
     out.int32_unless_zero(entry.pid);
     out.text(entry.broker);
     for (const std::int64_t count : {entry.published, entry.confirmed, entry.returned, entry.refused, entry.republished,
@@ -155,6 +165,7 @@ Datum outbox_stats(PG_FUNCTION_ARGS)
                 .lane = std::stoi(*row[2]),
                 .state_override = foreign ? "paused" : nullptr,
                 .detail_override = foreign ? "came from another database: outbox.resume lets it relay" : nullptr,
+                .pending = std::stoll(*row[4]) > 0,
                 .backlog = std::stoll(*row[4]),
                 .oldest_pending = row[5] ? row[5]->c_str() : nullptr,
             };

@@ -134,3 +134,11 @@ def test_a_terminated_worker_of_each_kind_is_replaced(stage):
     stage.write(10)
     report = stage.report()
     assert report.exact(), report
+
+
+def test_create_database_copies_a_template_that_has_the_extension_and_the_template_keeps_its_keeper(stage):
+    stage.pg.execute("CREATE EXTENSION outbox_relay", dbname="template1")
+    wait_until(lambda: stage.pg.value(WORKERS, ("template1",)) == 1, 20, "template1 has a keeper")
+    stage.pg.execute("CREATE DATABASE plain")
+    for dbname in ("template1", "plain"):
+        wait_until(lambda name=dbname: stage.pg.value(WORKERS, (name,)) == 1, 20, f"{dbname} has a keeper")

@@ -21,6 +21,8 @@ SELECT throws_ok($$INSERT INTO outbox.event (id, xid, slice, event_id, event_typ
     VALUES (1, pg_current_xact_id(), 0, gen_random_uuid(), 'a', '{}', now())$$, '55000', NULL, 'nobody inserts into the log');
 SELECT throws_ok($$UPDATE outbox.event SET event_type = 'other'$$, '55000', NULL, 'nobody changes the log');
 SELECT throws_ok($$DELETE FROM outbox.event$$, '55000', NULL, 'nobody deletes from the log');
+SELECT throws_ok($$SELECT outbox.track('pg_class', NULL)$$, '22004', NULL, 'a null rule is no rule: nothing is skipped silently');
+SELECT throws_ok($$SELECT outbox.alter_relay('default', NULL)$$, '22004', NULL, 'nor are null options');
 SELECT throws_ok($$TRUNCATE outbox.event$$, '55000', NULL, 'nobody truncates the log');
 SELECT throws_ok($$TRUNCATE outbox.event_3$$, '55000', NULL, 'nor a slice of it');
 SELECT throws_ok($$SELECT outbox.emit('a', '{}', headers => jsonb_build_object('h', repeat('x', 5000)))$$, '54000', NULL,
