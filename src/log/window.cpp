@@ -1,4 +1,4 @@
-// The window algorithm: DESIGN of the position in position.hpp, the queries in window_query.cpp.
+// The window algorithm. The position is described in position.hpp, the queries are in window_query.cpp.
 //
 // A cursor on an id loses events, because a lower id can commit later; a cursor on transaction ids breaks the
 // order, because a lower xid can commit later. So the position is a snapshot, and the order inside a window is the
