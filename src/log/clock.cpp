@@ -1,6 +1,6 @@
 #include "log/clock.hpp"
 
-#include "pg/postgres.hpp"
+#include "log/unix_time.hpp"
 #include "pg/settings.hpp"
 
 extern "C" {
@@ -18,14 +18,11 @@ namespace {
 using Word = std::atomic<std::int64_t>;
 static_assert(Word::is_always_lock_free, "shared between processes");
 
-constexpr std::int64_t postgres_epoch_us =
-    std::int64_t{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
-
 Word *last;
 
 std::int64_t wall_clock()
 {
-    return GetCurrentTimestamp() + postgres_epoch_us + std::int64_t{pg::settings::clock_offset} * USECS_PER_SEC;
+    return to_unix_microseconds(GetCurrentTimestamp()) + std::int64_t{pg::settings::clock_offset} * USECS_PER_SEC;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "log/event_row.hpp"
 
+#include "log/unix_time.hpp"
 #include "log/utf8.hpp"
 
 extern "C" {
@@ -34,9 +35,6 @@ enum Attribute : AttrNumber {
     headers,
     created_at,
 };
-
-constexpr std::int64_t postgres_epoch_us =
-    std::int64_t{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
 
 Datum value_of(TupleTableSlot *slot, Attribute attribute)
 {
@@ -123,7 +121,7 @@ EventView row_event(TupleTableSlot *slot)
     event.initiator_type = text_of(slot, initiator_type);
     event.schema_version = optional_text_of(slot, schema_version);
     event.headers = headers_of(slot);
-    event.created_at = DatumGetTimestampTz(value_of(slot, created_at)) + postgres_epoch_us;
+    event.created_at = to_unix_microseconds(DatumGetTimestampTz(value_of(slot, created_at)));
     return event;
 }
 
