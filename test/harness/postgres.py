@@ -80,10 +80,12 @@ class Postgres:
         self.stop(mode)
         return self.start()
 
-    def crash(self):
-        """kill -9 of the postmaster; its children notice and end by themselves."""
+    def crash(self, frozen=()):
+        """kill -9 of the postmaster; its children notice and end by themselves, but the frozen ones, which are killed."""
         family = [self.process.pid, *processes.children(self.process.pid)]
         self.process.kill()
+        for pid in frozen:
+            os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
         processes.wait_ended(family)
 
