@@ -45,7 +45,6 @@ class Keeper {
     bool keep_lane(const Relay &relay, int lane);
     static bool start_lane(int slot, const std::string &name);
     static void stop_lanes();
-    void warn_of_missing_slots();
     void warn_of_foreign_relay(const Relay &relay);
 
     int slot_;
@@ -53,7 +52,6 @@ class Keeper {
     bool gone_ = false; // the extension, or the one it began with
     std::vector<Relay> relays_;
     bool anything_to_relay_ = false;
-    TimestampTz slots_warned_at_ = 0;
     bool foreign_relay_warned_ = false;
 };
 
@@ -133,23 +131,8 @@ bool Keeper::keep_lane(const Relay &relay, int lane)
         lane_entry(slot).started_at = 0;
         lane_entry(slot).not_before = GetCurrentTimestamp() + startup_limit / 2;
     }
-    warn_of_missing_slots();
+    warn_of_missing_slot("a lane");
     return false;
-}
-
-void Keeper::warn_of_missing_slots()
-{
-    const TimestampTz now = GetCurrentTimestamp();
-    if (slots_warned_at_ != 0 && now - slots_warned_at_ < USECS_PER_MINUTE)
-        return;
-    slots_warned_at_ = now;
-    pg::call([] {
-        ereport(WARNING, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("outbox_relay: no background worker slot is free for a lane"),
-                errdetail("Events are kept in the log until there is one."),
-                errhint("Increase max_worker_processes: the launcher takes one, each database with the extension one, "
-                        "and each lane one."));
-    });
 }
 
 void Keeper::warn_of_foreign_relay(const Relay &relay)

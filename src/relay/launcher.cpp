@@ -108,12 +108,10 @@ class Launcher {
     Next take_next();
     bool wants_unknown_database();
     static bool start_keeper(int slot);
-    void warn_of_missing_slots();
 
     std::set<Oid> databases_; // as the last scan found them
     std::set<Oid> looked_at_; // databases whose keeper was wanted once; what became of it is the keeper's business
     TimestampTz next_scan_ = 0;
-    TimestampTz slots_warned_at_ = 0;
 };
 
 // Databases that accept connections, as far as outbox_relay.databases allows.
@@ -210,7 +208,7 @@ bool Launcher::start_keepers()
             keeper_entry(next.slot).state = KeeperState::wanted;
             keeper_entry(next.slot).not_before = GetCurrentTimestamp() + slot_retry_interval;
         }
-        warn_of_missing_slots();
+        warn_of_missing_slot("a keeper");
     }
     return true;
 }
@@ -223,20 +221,6 @@ bool Launcher::wants_unknown_database()
         if (keeper_entry(slot).state == KeeperState::wanted && !databases_.contains(keeper_entry(slot).database))
             return true;
     return false;
-}
-
-void Launcher::warn_of_missing_slots()
-{
-    const TimestampTz now = GetCurrentTimestamp();
-    if (slots_warned_at_ != 0 && now - slots_warned_at_ < scan_interval * 1000)
-        return;
-    slots_warned_at_ = now;
-    pg::call([] {
-        ereport(WARNING, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("outbox_relay: no background worker slot is free for a keeper"),
-                errhint("Increase max_worker_processes: the launcher takes one, each database with the extension one, "
-                        "and each lane one."));
-    });
 }
 
 void Launcher::run()

@@ -180,6 +180,22 @@ void abort_transaction()
     });
 }
 
+void warn_of_missing_slot(const char *wanted)
+{
+    static TimestampTz warned_at = 0;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (warned_at != 0 && now - warned_at < USECS_PER_MINUTE)
+        return;
+    warned_at = now;
+    pg::call([&] {
+        ereport(WARNING, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                errmsg("outbox_relay: no background worker slot is free for %s", wanted),
+                errdetail("Events are kept in the log until there is one."),
+                errhint("Increase max_worker_processes: the launcher takes one, each database with the extension one, "
+                        "and each lane one."));
+    });
+}
+
 bool passes_by_itself(const pg::Error &error)
 {
     switch (error.sqlstate()) {

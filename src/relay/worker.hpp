@@ -52,6 +52,10 @@ void in_transaction(const char *activity, F &&body)
     }
 }
 
+// Warns, at most once a minute, that no background worker slot is free for what this process wanted to start ("a
+// lane").
+void warn_of_missing_slot(const char *wanted);
+
 // Somebody holds a lock on our tables for longer than lock_timeout, or is dropping the extension: the next look tells.
 bool passes_by_itself(const pg::Error &error);
 
