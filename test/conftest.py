@@ -93,6 +93,7 @@ def stage(request, broker, make_server):
     finally:
         if getattr(request.node, "failed", False):
             print(f"--- the end of the server's log\n{opened.pg.log_text()[-5000:]}")
+            print(f"--- the end of the broker's log\n{broker.log_text()[-5000:]}")
         opened.close()
 
 

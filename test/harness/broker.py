@@ -80,6 +80,10 @@ class Broker:
         self.destroy()
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def log_text(self):
+        return "".join(path.read_text(encoding="utf-8", errors="replace")
+                       for path in sorted((self.directory / "log").glob("*.log")))
+
     def running(self):
         return self.process is not None and self.process.poll() is None
 
