@@ -15,7 +15,7 @@ class SendWatch {
     SendWatch(const SendWatch &) = delete;
     SendWatch &operator=(const SendWatch &) = delete;
 
-    // Around every call that sends.
+    // Around every call that sends, and nothing else: a slow read of the log must not cost the connection.
     class Guard {
       public:
         Guard();

@@ -188,11 +188,11 @@ void Session::check_confirm_timeout()
 
 void Session::publish_what_is_allowed()
 {
-    const SendWatch::Guard guard;
     while (publisher_.ready() && claims_.bytes_in_flight() < config_.max_in_flight_bytes &&
            pace_.allows(publisher_.in_flight(), Clock::now()))
         if (!publish_next() && !read_more())
             break;
+    const SendWatch::Guard guard;
     publisher_.flush();
 }
 
@@ -215,6 +215,7 @@ bool Session::publish_next()
         ++counts.republished;
     pace_.published();
     claims_.published(*seq);
+    const SendWatch::Guard guard;
     publisher_.publish(claim.message, *seq);
     return true;
 }

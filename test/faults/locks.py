@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import psycopg
@@ -35,6 +36,32 @@ def test_workers_that_wait_for_a_lock_end_when_asked_and_go_on_after_it(stage, t
     stage.write(200)
     report = stage.report()
     assert report.exact(), report
+
+
+@pytest.mark.server(outbox_relay__poll_interval_min=100, outbox_relay__poll_interval_max=100)
+def test_a_slow_read_of_the_log_does_not_cost_the_connection(stage):
+    stage.write(10)
+    stage.wait_settled()
+
+    def hold(slice, seconds):
+        with stage.pg.connect(autocommit=False) as session:
+            session.execute(f"LOCK TABLE outbox.event_{slice} IN ACCESS EXCLUSIVE MODE")
+            time.sleep(seconds)
+
+    # A read waits for one slice after the other, for each less than the workers' lock_timeout of 1 s.
+    holders = [threading.Thread(target=hold, args=(slice, 0.7 * (slice + 1))) for slice in range(6)]
+    for holder in holders:
+        holder.start()
+    wait_until(lambda: stage.pg.value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'outbox_relay lane'"
+                                      " AND wait_event_type = 'Lock' AND query ~ 'reading'"),
+               5, "the lane waits for a slice")
+    for holder in holders:
+        holder.join()
+    stage.write(10)
+    report = stage.report()
+    assert report.exact(), report
+    stats = stage.stats()
+    assert (stats["reconnects"], stats["last_error"]) == (0, None)
 
 
 def test_a_fast_stop_does_not_wait_for_a_lock_that_a_prepared_transaction_holds(stage):
