@@ -60,7 +60,7 @@ SELECT outbox.track('t', '"entity"');
 SELECT outbox.track('t', 'null');
 \echo :LAST_ERROR_SQLSTATE
 SELECT outbox.track('t', '{"entty": "x"}');
-SELECT outbox.track('t', '{"watch": ["a"]}');
+SELECT outbox.track('t', '{"watched": ["a"]}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT outbox.track('t', '{"entity": ""}');
 SELECT outbox.track('t', '{"entity": null}');

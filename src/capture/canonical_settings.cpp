@@ -38,7 +38,9 @@ constexpr CanonicalSetting canonical_settings[] = {
     {"extra_float_digits", "1", [] { return extra_float_digits > 0; }},
     {"bytea_output", "hex", [] { return bytea_output == BYTEA_OUTPUT_HEX; }},
     {"lc_monetary", "C", [] { return strcmp(locale_monetary, "C") == 0; }},
-    {"search_path", "pg_catalog", [] { return strcmp(namespace_search_path, "pg_catalog") == 0; }},
+    // pg_temp last, or a temporary table could hide one of the server's.
+    {"search_path", "pg_catalog, pg_temp", [] { return strcmp(namespace_search_path, "pg_catalog, pg_temp") == 0; }},
+    {"quote_all_identifiers", "off", [] { return !quote_all_identifiers; }},
 };
 
 enum : SettingsMask {
@@ -49,8 +51,9 @@ enum : SettingsMask {
     bytea_format = 1 << 4,
     monetary = 1 << 5,
     path = 1 << 6,
+    quoting = 1 << 7,
     // Types that are not the server's own. The path stays the session's: a cast to json written in SQL may need it.
-    unknown = date_style | interval_style | time_zone | float_digits | bytea_format | monetary,
+    unknown = date_style | interval_style | time_zone | float_digits | bytea_format | monetary | quoting,
 };
 
 SettingsMask settings_of_builtin(Oid type)
@@ -75,6 +78,7 @@ SettingsMask settings_of_builtin(Oid type)
     case CIRCLEOID:
         return float_digits;
     case BYTEAOID:
+    case PG_MCV_LISTOID:
         return bytea_format;
     case MONEYOID:
         return monetary;
@@ -87,7 +91,10 @@ SettingsMask settings_of_builtin(Oid type)
     case REGCONFIGOID:
     case REGDICTIONARYOID:
     case REGCOLLATIONOID:
-        return path;
+        return path | quoting;
+    case REGNAMESPACEOID:
+    case REGROLEOID:
+        return quoting;
     default:
         return 0;
     }
@@ -111,6 +118,8 @@ SettingsMask settings_of_row_type(Oid type, List **row_types)
 }
 
 } // namespace
+
+const SettingsMask all_settings_but_search_path = unknown;
 
 // Ends: a type cannot contain itself, not even through arrays, ranges and domains.
 SettingsMask settings_of_type(Oid type, List **row_types)

@@ -16,6 +16,8 @@ namespace outbox::capture {
 // A set of settings.
 using SettingsMask = std::uint32_t;
 
+extern const SettingsMask all_settings_but_search_path;
+
 // The settings that the text of a type's values depends on. Appends to *row_types the relations of the
 // composite types that were looked into: a change of one of them may change the answer.
 SettingsMask settings_of_type(Oid type, List **row_types);

@@ -126,6 +126,9 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
     default_to_column(&rule->workspace_id, columns, "workspace_id");
     default_to_column(&rule->project_id, columns, "project_id");
     default_to_column(&rule->initiator_id, columns, "initiator_id");
+    if (!rule->search_path.given)
+        rule->search_path = rule->has_sql() ? single(quote_identifier(get_namespace_name(RelationGetNamespace(table))))
+                                            : Value{.given = true};
 }
 
 void check_columns(const Rule &rule, Relation table)
@@ -134,8 +137,8 @@ void check_columns(const Rule &rule, Relation table)
     ColumnKey keys[column_key_count];
     const int count = column_keys(rule, keys);
     for (int i = 0; i < count; i++)
-        for (int item = 0; item < keys[i].value->count; item++) {
-            const char *name = keys[i].value->items[item];
+        for (int item = 0; item < keys[i].count; item++) {
+            const char *name = keys[i].columns[item];
             if (find_column(columns, name) < 0)
                 ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("table \"%s\" has no column \"%s\" to capture", RelationGetRelationName(table), name),

@@ -1,5 +1,8 @@
 #include "capture/plan.hpp"
 
+#include "capture/condition.hpp"
+#include "capture/queries.hpp"
+
 extern "C" {
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -18,7 +21,7 @@ bool contains(const Value &value, const char *name)
                        [&](const char *item) { return strcmp(item, name) == 0; });
 }
 
-Column compile_column(TupleDesc columns, int index, CapturePlan *plan)
+Column describe_column(TupleDesc columns, int index)
 {
     Form_pg_attribute attribute = TupleDescAttr(columns, index);
     StringInfoData key;
@@ -26,17 +29,21 @@ Column compile_column(TupleDesc columns, int index, CapturePlan *plan)
     append_bytes(&key, ",", 1);
     write_json_string(&key, NameStr(attribute->attname), strlen(NameStr(attribute->attname)));
     append_bytes(&key, ":", 1);
-
-    const ValueFormat format = format_of_type(attribute->atttypid);
-    if (format.format == Format::other)
-        plan->settings |= settings_of_type(attribute->atttypid, &plan->row_types);
-    plan->attributes = std::max(plan->attributes, index + 1);
     return Column{.index = static_cast<std::int16_t>(index),
                   .length = attribute->attlen,
                   .by_value = attribute->attbyval,
-                  .format = format,
+                  .format = format_of_type(attribute->atttypid),
                   .key = key.data,
                   .key_size = key.len};
+}
+
+Column compile_column(TupleDesc columns, int index, CapturePlan *plan)
+{
+    const Column column = describe_column(columns, index);
+    if (column.format.format == Format::other)
+        plan->settings |= settings_of_type(TupleDescAttr(columns, index)->atttypid, &plan->row_types);
+    plan->attributes = std::max(plan->attributes, index + 1);
+    return column;
 }
 
 ColumnList compile_list(const Value &names, TupleDesc columns, CapturePlan *plan)
@@ -72,12 +79,21 @@ void compile_event_types(const Rule &rule, CapturePlan *plan)
     for (int i = 0; i < operation_count; i++) {
         if (rule.verbs[i].count == 0)
             continue;
-        const char *type = psprintf("%s.%s", rule.prefix.text(), rule.verbs[i].text());
-        if (strlen(type) > event_type_limit)
-            ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("event type \"%s\" is too long", type),
-                    errdetail("It has %zu bytes; %d are allowed.", strlen(type), event_type_limit),
-                    errhint("Shorten the rule's \"prefix\" or its verb."));
-        plan->event_types[i] = cstring_to_text(type);
+        plan->verbs[i] = pstrdup(rule.verbs[i].text());
+        plan->event_types[i] = event_type_of(rule.prefix.text(), rule.verbs[i].text());
+    }
+}
+
+// Two members of one name would leave it to the reader which one counts.
+void refuse_enriched_columns(const Rule &rule, Relation table, const CapturePlan &plan)
+{
+    for (int i = 0; i < plan.column_count; i++) {
+        const char *column = NameStr(TupleDescAttr(RelationGetDescr(table), plan.columns[i].index)->attname);
+        for (int name = 0; name < rule.enrich.count; name++)
+            if (strcmp(rule.enrich.names[name], column) == 0)
+                ereport(ERROR, errcode(ERRCODE_DUPLICATE_COLUMN),
+                        errmsg("rule key \"enrich\" names \"%s\", which is a captured column", column),
+                        errhint("Exclude the column, or choose another name."));
     }
 }
 
@@ -101,6 +117,24 @@ text *optional_text(const Value &value)
 
 } // namespace
 
+ColumnList describe_columns(TupleDesc columns)
+{
+    ColumnList list{.count = 0, .columns = static_cast<Column *>(palloc(sizeof(Column) * std::max(columns->natts, 1)))};
+    for (int i = 0; i < columns->natts; i++)
+        list.columns[list.count++] = describe_column(columns, i);
+    return list;
+}
+
+text *event_type_of(const char *prefix, const char *verb)
+{
+    const char *type = psprintf("%s.%s", prefix, verb);
+    if (strlen(type) > event_type_limit)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("event type \"%s\" is too long", type),
+                errdetail("It has %zu bytes; %d are allowed.", strlen(type), event_type_limit),
+                errhint("Shorten the rule's \"prefix\" (or what its \"variant\" gives) or its verb."));
+    return cstring_to_text(type);
+}
+
 Row row_of(const CapturePlan &plan, TupleTableSlot *slot)
 {
     slot_getsomeattrs(slot, plan.attributes);
@@ -115,6 +149,9 @@ CapturePlan *compile_plan(const Rule &rule, Relation table)
     auto *plan = static_cast<CapturePlan *>(palloc0(sizeof(CapturePlan)));
     plan->payload_size = first_payload_size;
     compile_captured_columns(rule, table, plan);
+    refuse_enriched_columns(rule, table, *plan);
+    plan->condition = compile_condition(rule, table);
+    plan->watch = compile_list(rule.watch, columns, plan);
     plan->entity_id = compile_list(rule.entity_id, columns, plan);
     plan->ordering_key = compile_list(rule.ordering_key, columns, plan);
     plan->workspace_id = compile_list(rule.workspace_id, columns, plan);
@@ -130,6 +167,9 @@ CapturePlan *compile_plan(const Rule &rule, Relation table)
     plan->entity_type = cstring_to_text(rule.entity.text());
     plan->schema_version = optional_text(rule.schema_version);
     plan->initiator_type_setting = compile_setting(rule.initiator_type_setting);
+    plan->max_payload_size = rule.max_event_size.count > 0 ? pg_strtoint32(rule.max_event_size.text()) : 0;
+    plan->truncate_oversize = rule.on_oversize.is("truncate");
+    plan->queries = compile_queries(rule, table);
     return plan;
 }
 

@@ -25,10 +25,16 @@ struct ColumnList {
     Column *columns;
 };
 
+struct Condition;
+struct Queries;
+
 struct CapturePlan {
     int column_count; // what data holds, in the table's order
     Column *columns;
     int attributes; // how many of the row's attributes must be taken apart
+
+    Condition *condition; // null: every row counts
+    ColumnList watch;     // none: an update counts if any captured column changed
 
     ColumnList entity_id;
     ColumnList ordering_key;
@@ -38,9 +44,14 @@ struct CapturePlan {
     int soft_delete; // index; -1: none
 
     text *event_types[operation_count]; // null: not captured
+    const char *verbs[operation_count];
     text *entity_type;
     text *schema_version;
     const char *initiator_type_setting;
+    Queries *queries; // null: the event is made of the row alone
+
+    int max_payload_size; // bytes; 0: the setting counts
+    bool truncate_oversize;
 
     SettingsMask settings; // what any value's text depends on
     List *row_types;       // relations of composite types: the settings were found in them
@@ -58,6 +69,12 @@ struct Row {
 
 // Takes apart as much of the slot's row as the plan needs. The row stays valid as long as the slot holds it.
 Row row_of(const CapturePlan &plan, TupleTableSlot *slot);
+
+// Describes all columns of a query's result. Allocates in the current memory context.
+ColumnList describe_columns(TupleDesc columns);
+
+// The type of an event: raises invalid_parameter_value if it is too long to be a routing key.
+text *event_type_of(const char *prefix, const char *verb);
 
 // Compiles a complete rule in the current memory context. Raises what outbox.track() documents.
 CapturePlan *compile_plan(const Rule &rule, Relation table);

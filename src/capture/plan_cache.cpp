@@ -1,17 +1,10 @@
 #include "capture/plan_cache.hpp"
 
+#include "capture/trigger_rule.hpp"
+
 extern "C" {
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
-#include "catalog/indexing.h"
-#include "catalog/pg_trigger.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 }
 
@@ -68,30 +61,6 @@ void retire_stale_plans()
     }
 }
 
-// The table that the trigger was created on: a partition's trigger is a copy of its parent's.
-Oid table_of_rule(const TriggerData *call)
-{
-    Oid table = RelationGetRelid(call->tg_relation);
-    if (!call->tg_trigger->tgisclone)
-        return table;
-
-    Relation triggers = table_open(TriggerRelationId, AccessShareLock);
-    for (Oid trigger = call->tg_trigger->tgoid; OidIsValid(trigger);) {
-        ScanKeyData key;
-        ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
-        SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
-        HeapTuple tuple = systable_getnext(scan);
-        trigger = InvalidOid;
-        if (HeapTupleIsValid(tuple)) {
-            table = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid;
-            trigger = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid;
-        }
-        systable_endscan(scan);
-    }
-    table_close(triggers, AccessShareLock);
-    return table;
-}
-
 void describe_rule_error(void *arg)
 {
     const auto *call = static_cast<const TriggerData *>(arg);
@@ -105,15 +74,8 @@ CapturePlan *make_plan(const TriggerData *call, MemoryContext context)
         .previous = error_context_stack, .callback = describe_rule_error, .arg = const_cast<TriggerData *>(call)};
     error_context_stack = &description;
 
-    const Trigger *trigger = call->tg_trigger;
-    if (trigger->tgnargs != 1)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("outbox.capture() takes one argument, the rule; it has %d", trigger->tgnargs),
-                errhint("Create the trigger with EXECUTE FUNCTION outbox.capture('{}'), or by outbox.track()."));
-    Rule rule = parse_rule(DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(trigger->tgargs[0]))));
-    const char *entity_name = get_rel_name(table_of_rule(call));
-    complete_rule(&rule, call->tg_relation,
-                  entity_name != nullptr ? entity_name : RelationGetRelationName(call->tg_relation));
+    Rule rule = parse_trigger_rule(*call->tg_trigger);
+    complete_trigger_rule(&rule, *call->tg_trigger, call->tg_relation);
 
     MemoryContext caller = MemoryContextSwitchTo(context);
     CapturePlan *plan = compile_plan(rule, call->tg_relation);

@@ -3,85 +3,108 @@
 
 extern "C" {
 #include "lib/stringinfo.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
 }
 
 namespace outbox::capture {
 
 namespace {
 
-enum class Shape {
-    string,
-    string_or_null,
-    column_or_null,
-    columns,         // a column, or an array of at least one
-    columns_or_null, // the same, or null
-    column_list,     // an array of at least one, or null
-    column_list_or_empty,
+// The kinds of JSON that a key takes.
+enum Accepts : std::uint8_t {
+    null = 1 << 0,
+    string = 1 << 1,
+    array = 1 << 2, // of strings, at least one
+    empty_array = 1 << 3,
+    object = 1 << 4, // of strings, at least one
+    boolean = 1 << 5,
+    size = 1 << 6, // a positive integer
 };
+
+// What the strings are; of an object, its keys may be columns, too.
+enum class Holds : std::uint8_t { text, columns, columns_as_keys };
+
+struct Shape {
+    std::uint8_t accepts;
+    Holds holds;
+    const char *expectation;
+    const char *choices[3]; // of a string; the first is the default. None: any string that is not empty
+};
+
+constexpr Shape a_string{string, Holds::text, "It takes a string that is not empty.", {}};
+constexpr Shape string_or_null{string | null, Holds::text, "It takes a string that is not empty, or null.", {}};
+constexpr Shape sql_or_null{string | null, Holds::text, "It takes SQL as a string, or null.", {}};
+constexpr Shape sql_by_name{object | null,
+                            Holds::text,
+                            "It takes an object of SQL strings by name, such as {\"total\": \"...\"}, or null.",
+                            {}};
+constexpr Shape column_or_null{string | null, Holds::columns, "It takes the name of a column, or null.", {}};
+constexpr Shape columns{
+    string | array, Holds::columns, "It takes the name of a column, or an array of names of columns.", {}};
+constexpr Shape columns_or_null{
+    string | array | null, Holds::columns, "It takes the name of a column, an array of names of columns, or null.", {}};
+constexpr Shape column_list{array | null, Holds::columns, "It takes an array of names of columns, or null.", {}};
+constexpr Shape column_list_or_empty{
+    array | empty_array | null, Holds::columns, "It takes an array of names of columns, or null.", {}};
+constexpr Shape flag{boolean, Holds::text, "It takes true or false.", {"true", "false"}};
+constexpr Shape size_or_null{size | null, Holds::text, "It takes a number of bytes from 1 to 1073741823, or null.", {}};
+constexpr Shape mask_by_column{
+    object | null,
+    Holds::columns_as_keys,
+    "It takes an object such as {\"email\": \"sha256\"}, or null; the ways to mask a column are "
+    "null, redact and sha256.",
+    {"null", "redact", "sha256"}};
+constexpr Shape number_style{string, Holds::text, "It takes \"number\" or \"string\".", {"number", "string"}};
+constexpr Shape failure_policy{string, Holds::text, "It takes \"block\" or \"record\".", {"block", "record"}};
+constexpr Shape oversize_policy{string, Holds::text, "It takes \"truncate\" or \"block\".", {"truncate", "block"}};
 
 struct KeyDefinition {
     const char *name;
     Value Rule::*value;
-    Shape shape;
+    const Shape *shape;
 };
 
 // "verbs", an object of its own, is the one key beside these.
 constexpr KeyDefinition key_definitions[] = {
-    {"entity", &Rule::entity, Shape::string},
-    {"prefix", &Rule::prefix, Shape::string},
-    {"entity_id", &Rule::entity_id, Shape::columns},
-    {"ordering_key", &Rule::ordering_key, Shape::columns_or_null},
-    {"columns", &Rule::columns, Shape::column_list},
-    {"exclude", &Rule::exclude, Shape::column_list_or_empty},
-    {"soft_delete", &Rule::soft_delete, Shape::column_or_null},
-    {"workspace_id", &Rule::workspace_id, Shape::column_or_null},
-    {"project_id", &Rule::project_id, Shape::column_or_null},
-    {"initiator_id", &Rule::initiator_id, Shape::columns_or_null},
-    {"initiator_type_setting", &Rule::initiator_type_setting, Shape::string_or_null},
-    {"schema_version", &Rule::schema_version, Shape::string_or_null},
+    {"entity", &Rule::entity, &a_string},
+    {"prefix", &Rule::prefix, &a_string},
+    {"variant", &Rule::variant, &sql_or_null},
+    {"entity_id", &Rule::entity_id, &columns},
+    {"ordering_key", &Rule::ordering_key, &columns_or_null},
+    {"condition", &Rule::condition, &sql_or_null},
+    {"columns", &Rule::columns, &column_list},
+    {"exclude", &Rule::exclude, &column_list_or_empty},
+    {"watch", &Rule::watch, &column_list},
+    {"mask", &Rule::mask, &mask_by_column},
+    {"numbers", &Rule::numbers, &number_style},
+    {"soft_delete", &Rule::soft_delete, &column_or_null},
+    {"workspace_id", &Rule::workspace_id, &column_or_null},
+    {"project_id", &Rule::project_id, &column_or_null},
+    {"initiator_id", &Rule::initiator_id, &columns_or_null},
+    {"initiator_type_setting", &Rule::initiator_type_setting, &string_or_null},
+    {"schema_version", &Rule::schema_version, &string_or_null},
+    {"enrich", &Rule::enrich, &sql_by_name},
+    {"data_query", &Rule::data_query, &sql_or_null},
+    {"previous_query", &Rule::previous_query, &sql_or_null},
+    {"search_path", &Rule::search_path, &string_or_null},
+    {"serialize", &Rule::serialize, &flag},
+    {"max_event_size", &Rule::max_event_size, &size_or_null},
+    {"on_oversize", &Rule::on_oversize, &oversize_policy},
+    {"on_failure", &Rule::on_failure, &failure_policy},
 };
 
 constexpr const char *verbs_key = "verbs";
 constexpr const char *operation_names[operation_count] = {"insert", "update", "delete", "truncate"};
 
-bool holds_columns(Shape shape)
+bool takes(const Shape &shape, Accepts kind)
 {
-    return shape != Shape::string && shape != Shape::string_or_null;
+    return (shape.accepts & kind) != 0;
 }
 
-bool allows_null(Shape shape)
+bool has_choices(const Shape &shape)
 {
-    return shape != Shape::string && shape != Shape::columns;
-}
-
-bool allows_string(Shape shape)
-{
-    return shape != Shape::column_list && shape != Shape::column_list_or_empty;
-}
-
-bool allows_array(Shape shape)
-{
-    return shape == Shape::columns || shape == Shape::columns_or_null || !allows_string(shape);
-}
-
-const char *expectation(Shape shape)
-{
-    switch (shape) {
-    case Shape::string:
-        return "It takes a string that is not empty.";
-    case Shape::string_or_null:
-        return "It takes a string that is not empty, or null.";
-    case Shape::column_or_null:
-        return "It takes the name of a column, or null.";
-    case Shape::columns:
-        return "It takes the name of a column, or an array of names of columns.";
-    case Shape::columns_or_null:
-        return "It takes the name of a column, an array of names of columns, or null.";
-    case Shape::column_list:
-    case Shape::column_list_or_empty:
-        return "It takes an array of names of columns, or null.";
-    }
-    pg_unreachable();
+    return shape.choices[0] != nullptr;
 }
 
 const char *known_keys()
@@ -105,50 +128,116 @@ const char *copy_string(const JsonbValue &value)
     pg_unreachable();
 }
 
+Value room_for(int count, bool named)
+{
+    Value value{.given = true};
+    value.items = static_cast<const char **>(palloc(sizeof(char *) * std::max(count, 1)));
+    if (named)
+        value.names = static_cast<const char **>(palloc(sizeof(char *) * std::max(count, 1)));
+    return value;
+}
+
+bool is_choice(const Shape &shape, const char *item)
+{
+    return std::any_of(std::begin(shape.choices), std::end(shape.choices),
+                       [&](const char *choice) { return choice != nullptr && strcmp(choice, item) == 0; });
+}
+
 // A non-empty JSON string, as the value's next item.
-void add_item(Value *value, const JsonbValue &json, const char *key, const char *hint)
+void add_item(Value *value, const JsonbValue &json, const char *key, const Shape &shape)
 {
     if (json.type != jbvString || json.val.string.len == 0)
-        refuse_value(key, hint);
+        refuse_value(key, shape.expectation);
     const char *item = copy_string(json);
-    for (int i = 0; i < value->count; i++)
-        if (strcmp(value->items[i], item) == 0)
-            ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("rule key \"%s\" names column \"%s\" twice", key, item), errhint("Name each column once."));
+    if (has_choices(shape) && !is_choice(shape, item))
+        refuse_value(key, shape.expectation);
     value->items[value->count++] = item;
 }
 
-Value parse_array(const JsonbValue &json, const char *key, const char *hint)
+Value parse_array(JsonbContainer *json, const char *key, const Shape &shape)
 {
-    if (json.type != jbvBinary || !JsonContainerIsArray(json.val.binary.data) ||
-        JsonContainerIsScalar(json.val.binary.data))
-        refuse_value(key, hint);
+    const int count = static_cast<int>(JsonContainerSize(json));
+    if (count == 0 && !takes(shape, empty_array))
+        refuse_value(key, shape.expectation);
 
-    Value value{.given = true, .count = 0, .items = nullptr};
-    const uint32 size = JsonContainerSize(json.val.binary.data);
-    value.items = static_cast<const char **>(palloc(sizeof(char *) * std::max<uint32>(size, 1)));
-    for (uint32 i = 0; i < size; i++)
-        add_item(&value, *getIthJsonbValueFromContainer(json.val.binary.data, i), key, hint);
+    Value value = room_for(count, false);
+    for (int i = 0; i < count; i++) {
+        add_item(&value, *getIthJsonbValueFromContainer(json, i), key, shape);
+        for (int earlier = 0; earlier < i; earlier++)
+            if (strcmp(value.items[earlier], value.items[i]) == 0)
+                ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("rule key \"%s\" names column \"%s\" twice", key, value.items[i]),
+                        errhint("Name each column once."));
+    }
     return value;
 }
 
-Value parse_value(const JsonbValue &json, const char *key, Shape shape)
+// Calls visit(name, value) for each member.
+template <typename F>
+void for_each_member(JsonbContainer *object, F &&visit)
 {
-    const char *hint = expectation(shape);
-    if (json.type == jbvNull && allows_null(shape))
-        return Value{.given = true, .count = 0, .items = nullptr};
-    if (json.type == jbvString && allows_string(shape)) {
-        Value value{.given = true, .count = 0, .items = static_cast<const char **>(palloc(sizeof(char *)))};
-        add_item(&value, json, key, hint);
+    JsonbValue name;
+    JsonbValue value;
+    JsonbIterator *iterator = JsonbIteratorInit(object);
+    (void)JsonbIteratorNext(&iterator, &name, false);
+    while (JsonbIteratorNext(&iterator, &name, true) == WJB_KEY) {
+        (void)JsonbIteratorNext(&iterator, &value, true);
+        visit(copy_string(name), value);
+    }
+}
+
+Value parse_object(JsonbContainer *json, const char *key, const Shape &shape)
+{
+    const int count = static_cast<int>(JsonContainerSize(json));
+    if (count == 0)
+        refuse_value(key, shape.expectation);
+
+    Value value = room_for(count, true);
+    for_each_member(json, [&](const char *name, const JsonbValue &item) {
+        if (*name == '\0')
+            refuse_value(key, shape.expectation);
+        value.names[value.count] = name;
+        add_item(&value, item, psprintf("%s.%s", key, name), shape);
+    });
+    return value;
+}
+
+Value single(const char *item)
+{
+    Value value = room_for(1, false);
+    value.items[value.count++] = item;
+    return value;
+}
+
+Value parse_size(const JsonbValue &json, const char *key, const Shape &shape)
+{
+    constexpr int largest = 1024 * 1024 * 1024 - 1; // of any value
+    const char *text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(json.val.numeric)));
+    const std::size_t digits = strspn(text, "0123456789");
+    if (text[digits] != '\0' || digits == 0 || digits > 10 || strtoll(text, nullptr, 10) < 1 ||
+        strtoll(text, nullptr, 10) > largest)
+        refuse_value(key, shape.expectation);
+    return single(text);
+}
+
+Value parse_value(const JsonbValue &json, const char *key, const Shape &shape)
+{
+    if (json.type == jbvNull && takes(shape, null))
+        return Value{.given = true};
+    if (json.type == jbvBool && takes(shape, boolean))
+        return single(json.val.boolean ? "true" : "false");
+    if (json.type == jbvNumeric && takes(shape, size))
+        return parse_size(json, key, shape);
+    if (json.type == jbvString && takes(shape, string)) {
+        Value value = room_for(1, false);
+        add_item(&value, json, key, shape);
         return value;
     }
-    if (!allows_array(shape))
-        refuse_value(key, hint);
-
-    const Value value = parse_array(json, key, hint);
-    if (value.count == 0 && shape != Shape::column_list_or_empty)
-        refuse_value(key, hint);
-    return value;
+    if (json.type == jbvBinary && JsonContainerIsObject(json.val.binary.data) && takes(shape, object))
+        return parse_object(json.val.binary.data, key, shape);
+    if (json.type == jbvBinary && JsonContainerIsArray(json.val.binary.data) && takes(shape, array))
+        return parse_array(json.val.binary.data, key, shape);
+    refuse_value(key, shape.expectation);
 }
 
 void parse_verbs(const JsonbValue &json, Rule *rule)
@@ -156,21 +245,15 @@ void parse_verbs(const JsonbValue &json, Rule *rule)
     if (json.type != jbvBinary || !JsonContainerIsObject(json.val.binary.data))
         refuse_value(verbs_key, "It takes an object, such as {\"insert\": \"added\", \"update\": null}.");
 
-    JsonbValue key;
-    JsonbValue value;
-    JsonbIterator *iterator = JsonbIteratorInit(json.val.binary.data);
-    (void)JsonbIteratorNext(&iterator, &key, false);
-    while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY) {
-        (void)JsonbIteratorNext(&iterator, &value, true);
-        const char *name = copy_string(key);
+    for_each_member(json.val.binary.data, [&](const char *name, const JsonbValue &verb) {
         const auto *known = std::find_if(std::begin(operation_names), std::end(operation_names),
                                          [&](const char *operation) { return strcmp(operation, name) == 0; });
         if (known == std::end(operation_names))
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("rule key \"verbs\" has no operation \"%s\"", name),
                     errhint("Known operations: insert, update, delete, truncate."));
-        rule->verbs[known - operation_names] = parse_value(value, psprintf("verbs.%s", name), Shape::string_or_null);
-    }
+        rule->verbs[known - operation_names] = parse_value(verb, psprintf("verbs.%s", name), string_or_null);
+    });
 }
 
 void parse_key(const char *name, const JsonbValue &json, Rule *rule)
@@ -181,12 +264,26 @@ void parse_key(const char *name, const JsonbValue &json, Rule *rule)
     }
     for (const KeyDefinition &key : key_definitions) {
         if (strcmp(name, key.name) == 0) {
-            rule->*key.value = parse_value(json, key.name, key.shape);
+            rule->*key.value = parse_value(json, key.name, *key.shape);
             return;
         }
     }
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown rule key \"%s\"", name),
             errhint("%s", known_keys()));
+}
+
+// These go into headers and routing as they are.
+void refuse_masked_identity(const Rule &rule)
+{
+    for (const Value *value :
+         {&rule.entity_id, &rule.ordering_key, &rule.workspace_id, &rule.project_id, &rule.initiator_id})
+        for (int i = 0; i < value->count; i++)
+            for (int masked = 0; masked < rule.mask.count; masked++)
+                if (strcmp(value->items[i], rule.mask.names[masked]) == 0)
+                    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("column \"%s\" cannot be masked", value->items[i]),
+                            errdetail("It is part of the event's identity or context, which is sent as it is."),
+                            errhint("Mask other columns, or identify the row by another one."));
 }
 
 void refuse_contradictions(const Rule &rule)
@@ -203,6 +300,20 @@ void refuse_contradictions(const Rule &rule)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the rule captures no change of any row"),
                 errdetail("Its verbs for insert, update and delete are all null."),
                 errhint("Leave a verb out to have its default; end the capture of a table with outbox.untrack()."));
+
+    if (rule.data_query.count > 0 && (rule.enrich.count > 0 || rule.mask.count > 0))
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("a rule takes \"data_query\" or \"%s\", not both", rule.enrich.count > 0 ? "enrich" : "mask"),
+                errhint("Let the query itself compute what data holds."));
+    refuse_masked_identity(rule);
+}
+
+// What does not depend on the table.
+void complete_choices(Rule *rule)
+{
+    for (const KeyDefinition &key : key_definitions)
+        if (!(rule->*key.value).given && has_choices(*key.shape) && key.shape->holds == Holds::text)
+            rule->*key.value = single(key.shape->choices[0]);
 }
 
 void push_string(JsonbParseState **state, JsonbIteratorToken token, const char *string)
@@ -214,18 +325,42 @@ void push_string(JsonbParseState **state, JsonbIteratorToken token, const char *
     pushJsonbValue(state, token, &value);
 }
 
-void push_value(JsonbParseState **state, const Value &value, bool as_array)
+void push_item(JsonbParseState **state, JsonbIteratorToken token, const Shape &shape, const char *item)
+{
+    JsonbValue value;
+    if (takes(shape, boolean)) {
+        value.type = jbvBool;
+        value.val.boolean = strcmp(item, "true") == 0;
+        pushJsonbValue(state, token, &value);
+    } else if (takes(shape, size)) {
+        value.type = jbvNumeric;
+        value.val.numeric = DatumGetNumeric(
+            DirectFunctionCall3(numeric_in, CStringGetDatum(item), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+        pushJsonbValue(state, token, &value);
+    } else {
+        push_string(state, token, item);
+    }
+}
+
+void push_value(JsonbParseState **state, const Shape &shape, const Value &value)
 {
     if (value.count == 0) {
-        JsonbValue null;
-        null.type = jbvNull;
-        pushJsonbValue(state, WJB_VALUE, &null);
-    } else if (value.count == 1 && !as_array) {
-        push_string(state, WJB_VALUE, value.items[0]);
+        JsonbValue none;
+        none.type = jbvNull;
+        pushJsonbValue(state, WJB_VALUE, &none);
+    } else if (value.names != nullptr) {
+        pushJsonbValue(state, WJB_BEGIN_OBJECT, nullptr);
+        for (int i = 0; i < value.count; i++) {
+            push_string(state, WJB_KEY, value.names[i]);
+            push_item(state, WJB_VALUE, shape, value.items[i]);
+        }
+        pushJsonbValue(state, WJB_END_OBJECT, nullptr);
+    } else if (value.count == 1 && (shape.accepts & (string | boolean | size)) != 0) {
+        push_item(state, WJB_VALUE, shape, value.items[0]);
     } else {
         pushJsonbValue(state, WJB_BEGIN_ARRAY, nullptr);
         for (int i = 0; i < value.count; i++)
-            push_string(state, WJB_ELEM, value.items[i]);
+            push_item(state, WJB_ELEM, shape, value.items[i]);
         pushJsonbValue(state, WJB_END_ARRAY, nullptr);
     }
 }
@@ -239,14 +374,8 @@ Rule parse_rule(Jsonb *json)
                 errhint("%s", known_keys()));
 
     Rule rule{};
-    JsonbValue key;
-    JsonbValue value;
-    JsonbIterator *iterator = JsonbIteratorInit(&json->root);
-    (void)JsonbIteratorNext(&iterator, &key, false);
-    while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY) {
-        (void)JsonbIteratorNext(&iterator, &value, true);
-        parse_key(copy_string(key), value, &rule);
-    }
+    for_each_member(&json->root, [&](const char *name, const JsonbValue &value) { parse_key(name, value, &rule); });
+    complete_choices(&rule);
     refuse_contradictions(rule);
     return rule;
 }
@@ -257,13 +386,13 @@ Jsonb *rule_to_jsonb(const Rule &rule)
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
     for (const KeyDefinition &key : key_definitions) {
         push_string(&state, WJB_KEY, key.name);
-        push_value(&state, rule.*key.value, !allows_string(key.shape));
+        push_value(&state, *key.shape, rule.*key.value);
     }
     push_string(&state, WJB_KEY, verbs_key);
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
     for (int i = 0; i < operation_count; i++) {
         push_string(&state, WJB_KEY, operation_names[i]);
-        push_value(&state, rule.verbs[i], false);
+        push_value(&state, string_or_null, rule.verbs[i]);
     }
     pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
@@ -272,9 +401,13 @@ Jsonb *rule_to_jsonb(const Rule &rule)
 int column_keys(const Rule &rule, ColumnKey *keys)
 {
     int count = 0;
-    for (const KeyDefinition &key : key_definitions)
-        if (holds_columns(key.shape))
-            keys[count++] = ColumnKey{.name = key.name, .value = &(rule.*key.value)};
+    for (const KeyDefinition &key : key_definitions) {
+        const Value &value = rule.*key.value;
+        if (key.shape->holds != Holds::text)
+            keys[count++] = ColumnKey{.name = key.name,
+                                      .count = value.count,
+                                      .columns = key.shape->holds == Holds::columns ? value.items : value.names};
+    }
     Assert(count == column_key_count);
     return count;
 }

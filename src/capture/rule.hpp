@@ -21,13 +21,16 @@ namespace outbox::capture {
 enum class Operation : int { insert, update, remove, truncate };
 inline constexpr int operation_count = 4;
 
-// What a key holds: one string, several, or none (JSON null). Not given: the rule leaves the key out.
+// What a key holds: one string (a flag and a number as their text), several, or none (JSON null). Not given: the
+// rule leaves the key out.
 struct Value {
     bool given;
     int count;
     const char **items;
+    const char **names; // of an object: the key of each item
 
     const char *text() const { return count > 0 ? items[0] : nullptr; }
+    bool is(const char *choice) const { return count > 0 && strcmp(items[0], choice) == 0; }
 };
 
 struct Rule {
@@ -38,13 +41,32 @@ struct Rule {
     Value verbs[operation_count]; // none: the operation is not captured
     Value columns;                // none: all but exclude
     Value exclude;
+    Value watch; // none: every captured column
+    Value condition;
     Value soft_delete;
     Value workspace_id;
     Value project_id;
     Value initiator_id;
     Value initiator_type_setting;
     Value schema_version;
+    Value variant;
+    Value enrich; // name -> SQL
+    Value data_query;
+    Value previous_query;
+    Value search_path;
+    Value serialize;
+    Value mask; // column -> way
+    Value numbers;
+    Value on_failure;
+    Value max_event_size; // bytes; none: the setting counts
+    Value on_oversize;
 
+    // SQL that runs when an event is made; the condition, an expression over the row alone, is not meant.
+    bool has_queries() const
+    {
+        return variant.count > 0 || enrich.count > 0 || data_query.count > 0 || previous_query.count > 0;
+    }
+    bool has_sql() const { return has_queries() || condition.count > 0; }
     const Value &verb(Operation operation) const { return verbs[static_cast<int>(operation)]; }
 };
 
@@ -53,14 +75,15 @@ Rule parse_rule(Jsonb *json);
 
 Jsonb *rule_to_jsonb(const Rule &rule);
 
-// A key whose strings are names of columns.
+// A key that names columns.
 struct ColumnKey {
     const char *name;
-    const Value *value;
+    int count;
+    const char **columns;
 };
 
 // Fills `keys` (room for column_key_count); returns how many.
-inline constexpr int column_key_count = 8;
+inline constexpr int column_key_count = 10;
 int column_keys(const Rule &rule, ColumnKey *keys);
 
 // entity_name: the default entity, the name of the table the rule was written for. Raises

@@ -8,6 +8,7 @@
 // Server regime.
 #include "capture/plan.hpp"
 #include "capture/target.hpp"
+#include "pg/compat.hpp"
 #include "pg/extension.hpp"
 
 extern "C" {
@@ -39,12 +40,13 @@ bool is_captured(const Rule &rule, Operation operation)
 
 int row_events(const Rule &rule)
 {
-    // A soft delete arrives as an update.
+    // A soft delete arrives as an update, and so does what enters or leaves the condition.
     const bool soft_deletes = is_captured(rule, Operation::remove) && rule.soft_delete.count > 0;
+    const bool crossings = rule.condition.count > 0;
     int events = 0;
     if (is_captured(rule, Operation::insert))
         events |= TRIGGER_TYPE_INSERT;
-    if (is_captured(rule, Operation::update) || soft_deletes)
+    if (is_captured(rule, Operation::update) || soft_deletes || crossings)
         events |= TRIGGER_TYPE_UPDATE;
     if (is_captured(rule, Operation::remove))
         events |= TRIGGER_TYPE_DELETE;
@@ -110,6 +112,17 @@ void establish_trigger(const char *table, const Twin &twin, const char *rule)
                              twin.enabled == TRIGGER_FIRES_ALWAYS ? "ALWAYS" : "REPLICA", twin.name));
 }
 
+// They run as the table's owner.
+void require_owner_of_queries(const Rule &rule, Relation table)
+{
+    if (rule.has_queries() && !pg::compat::owns_table(RelationGetRelid(table), GetUserId()))
+        ereport(
+            ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("only the owner of table \"%s\" can track it by a rule with SQL", RelationGetRelationName(table)),
+            errdetail("The SQL would run with the owner's privileges."),
+            errhint("Let the owner call outbox.track(), or leave out variant, enrich, data_query and previous_query."));
+}
+
 Jsonb *track(Oid table_oid, Jsonb *rule_json)
 {
     Relation table = open_target(table_oid);
@@ -118,6 +131,7 @@ Jsonb *track(Oid table_oid, Jsonb *rule_json)
 
     Rule rule = parse_rule(rule_json);
     complete_rule(&rule, table, RelationGetRelationName(table));
+    require_owner_of_queries(rule, table);
     (void)compile_plan(rule, table); // raises what would be wrong when a row changes
 
     Jsonb *complete = rule_to_jsonb(rule);

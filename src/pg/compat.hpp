@@ -14,6 +14,7 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 #if PG_VERSION_NUM >= 160000
+#include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #endif
 #if PG_VERSION_NUM >= 180000
@@ -53,6 +54,16 @@ inline int my_proc_number()
 #endif
 }
 
+// Names this backend's current transaction among its transactions.
+inline LocalTransactionId my_local_transaction_id()
+{
+#if PG_VERSION_NUM >= 170000
+    return MyProc->vxid.lxid;
+#else
+    return MyProc->lxid;
+#endif
+}
+
 inline WaitEventSet *create_wait_event_set(int events)
 {
 #if PG_VERSION_NUM >= 170000
@@ -79,6 +90,15 @@ inline bool owns_database(Oid database, Oid role)
     return object_ownercheck(DatabaseRelationId, database, role);
 #else
     return pg_database_ownercheck(database, role);
+#endif
+}
+
+inline bool owns_table(Oid table, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(RelationRelationId, table, role);
+#else
+    return pg_class_ownercheck(table, role);
 #endif
 }
 

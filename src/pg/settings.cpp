@@ -24,6 +24,7 @@ int max_claims_size;
 int batch_size;
 int batch_bytes;
 int max_message_size;
+int max_event_size;
 int poll_interval_min;
 int poll_interval_max;
 int progress_interval;
@@ -134,6 +135,9 @@ void define(UrlCheck check)
                INT_MAX, GUC_UNIT_KB);
     define_int("outbox_relay.max_message_size", "Largest message body that is sent.", &max_message_size, 16 * 1024, 1,
                512 * 1024, GUC_UNIT_KB);
+    define_int("outbox_relay.max_event_size",
+               "Largest payload that is captured as it is, unless the rule says otherwise.", &max_event_size, 15 * 1024,
+               1, 1024 * 1024 - 1, GUC_UNIT_KB);
     define_int("outbox_relay.poll_interval_min", "Shortest wait between two looks at the log without a wake-up.",
                &poll_interval_min, 250, 10, 60000, GUC_UNIT_MS);
     define_int("outbox_relay.poll_interval_max", "Longest wait between two looks at the log without a wake-up.",

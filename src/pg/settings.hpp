@@ -27,6 +27,7 @@ extern int max_claims_size;    // kilobytes
 extern int batch_size;         // events
 extern int batch_bytes;        // kilobytes
 extern int max_message_size;   // kilobytes
+extern int max_event_size;     // kilobytes
 extern int poll_interval_min;  // milliseconds
 extern int poll_interval_max;  // milliseconds
 extern int progress_interval;  // milliseconds

@@ -1,0 +1,28 @@
+// What happened to a row, in the rule's terms. Server regime.
+#pragma once
+
+#include "capture/plan.hpp"
+
+namespace outbox::capture {
+
+struct Change {
+    Operation operation;
+    TupleTableSlot *new_row; // null: none
+    TupleTableSlot *old_row;
+    Row row; // what the event is about: the new row; of a removed one, the old row
+    Row before;
+    std::int16_t changed[MaxHeapAttributeNumber]; // places in plan.columns
+    int changed_count;
+};
+
+// Makes it of the rows before and after (null: there was none). Returns false if there is no event to write. The slots
+// are used as long as the change is.
+bool find_change(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row, Change *change);
+
+// Of a whole table.
+inline Change truncation()
+{
+    return Change{.operation = Operation::truncate};
+}
+
+} // namespace outbox::capture

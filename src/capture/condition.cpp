@@ -1,0 +1,90 @@
+#include "capture/condition.hpp"
+
+#include "capture/rule_context.hpp"
+
+extern "C" {
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_relation.h"
+#include "parser/parser.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+[[noreturn]] void refuse(const char *detail, const char *hint)
+{
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the rule's \"condition\" cannot be used"),
+            errdetail("%s", detail), errhint("%s", hint));
+    pg_unreachable();
+}
+
+// The parser takes what may follow SELECT; nothing but one expression is wanted.
+Node *parse_expression(const char *sql)
+{
+    auto *select = castNode(SelectStmt, linitial_node(RawStmt, raw_parser(sql, RAW_PARSE_PLPGSQL_EXPR))->stmt);
+    SelectStmt *plain = makeNode(SelectStmt);
+    plain->targetList = select->targetList;
+    if (list_length(select->targetList) != 1 || !equal(plain, select))
+        refuse("It is more than one expression.",
+               "Give an expression over the table's columns, such as \"kind = 'a'\".");
+    return linitial_node(ResTarget, select->targetList)->val;
+}
+
+void check_references(Node *expression, Relation table)
+{
+    Bitmapset *columns = nullptr;
+    pull_varattnos(expression, 1, &columns);
+    for (int member = -1; (member = bms_next_member(columns, member)) >= 0;) {
+        const int number = member + FirstLowInvalidHeapAttributeNumber;
+        if (number <= 0 || !can_capture(TupleDescAttr(RelationGetDescr(table), number - 1)))
+            refuse("It refers to a system column, to a column that is computed when it is read, or to the whole row.",
+                   "Use columns that are stored in the table.");
+    }
+    if (contain_mutable_functions(expression))
+        refuse("It calls a function that is not immutable.",
+               "The answer for a row must never change: compare columns with constants.");
+}
+
+Expr *analyze(const char *sql, Relation table)
+{
+    ParseState *state = make_parsestate(nullptr);
+    state->p_sourcetext = sql;
+    ParseNamespaceItem *row = addRangeTableEntryForRelation(state, table, AccessShareLock, nullptr, false, false);
+    addNSItemToQuery(state, row, false, true, true);
+    Node *expression = transformWhereClause(state, parse_expression(sql), EXPR_KIND_TRIGGER_WHEN, "condition");
+    assign_expr_collations(state, expression);
+    check_references(expression, table);
+    free_parsestate(state);
+    return expression_planner(reinterpret_cast<Expr *>(expression));
+}
+
+} // namespace
+
+Condition *compile_condition(const Rule &rule, Relation table)
+{
+    if (rule.condition.count == 0)
+        return nullptr;
+    // Constants are read now, by the settings that hold now.
+    const int nest_level = enter_rule_settings(rule.search_path.text());
+    auto *condition = static_cast<Condition *>(palloc(sizeof(Condition)));
+    condition->expression = ExecInitExpr(analyze(rule.condition.text(), table), nullptr);
+    condition->context = CreateStandaloneExprContext();
+    leave_rule_settings(nest_level);
+    return condition;
+}
+
+bool meets(const Condition &condition, TupleTableSlot *row)
+{
+    ResetExprContext(condition.context);
+    condition.context->ecxt_scantuple = row;
+    bool is_null = false;
+    const Datum result = ExecEvalExprSwitchContext(condition.expression, condition.context, &is_null);
+    return !is_null && DatumGetBool(result);
+}
+
+} // namespace outbox::capture
