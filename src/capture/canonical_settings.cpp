@@ -119,6 +119,8 @@ SettingsMask settings_of_row_type(Oid type, List **row_types)
 
 } // namespace
 
+const SettingsMask all_settings_but_search_path = unknown;
+
 // Ends: a type cannot contain itself, not even through arrays, ranges and domains.
 SettingsMask settings_of_type(Oid type, List **row_types)
 {
