@@ -11,6 +11,7 @@ from pathlib import Path
 
 import capture
 import drain
+import unchanged
 from harness import build, processes
 from harness.broker import Broker
 from harness.postgres import Postgres
@@ -27,6 +28,13 @@ def build_publisher(directory):
                     ["cmake", "--build", str(target), "--target", "bare_publisher", "-j", str(os.cpu_count())]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return target / "bare_publisher"
+
+
+def build_server(directory):
+    """A private server with the extension and the bench's own module; returns its pg_config."""
+    pg_config = build.build(directory / "build")
+    build.make(directory / "build" / "src" / "bench" / "floor", pg_config, "install")
+    return pg_config
 
 
 def machine(pg):
@@ -53,7 +61,7 @@ def main():
     broker = Broker(directory / "broker")
     pg = None
     try:
-        pg = Postgres(directory / "pg", build.build(directory / "build"), SETTINGS).create().start()
+        pg = Postgres(directory / "pg", build_server(directory), SETTINGS).create().start()
         pg.execute("CREATE EXTENSION outbox_relay")
         print(machine(pg) + "\n", flush=True)
         if "drain" in parts:
@@ -61,6 +69,7 @@ def main():
             drain.run(pg, broker, build_publisher(directory), options.rounds)
         if "capture" in parts:
             capture.run(pg, options.rounds)
+            unchanged.run(pg, options.rounds)
     finally:
         if pg:
             pg.remove()

@@ -1,41 +1,138 @@
-"""What capture adds to an UPDATE of 20,000 rows of 20 columns: nothing, outbox_relay, and two PL/pgSQL triggers that
-write the classic outbox table."""
+"""What capture adds to the statement that changes a row, beside other ways to do it, and beside the least that any of
+them must do: write the row of an event."""
 
-import time
 from pathlib import Path
 from statistics import median
 
-ROWS = 20_000
-SIDES = {"none": "no capture", "relay": "outbox_relay", "good": "PL/pgSQL, to_jsonb and a diff",
-         "catalog": "PL/pgSQL that reads information_schema per row"}
+import cost
+
+# Name, type, value in row i. The first five are the narrow table; the wide one has all of them three times.
+COLUMNS = [
+    ("id", "uuid", "gen_random_uuid()"), ("workspace_id", "uuid", "gen_random_uuid()"),
+    ("name", "varchar(255)", "'row ' || i"), ("amount", "numeric(12, 2)", "i * 0.25"),
+    ("updated_at", "timestamptz", "now()"), ("parent_id", "uuid", "NULL"), ("state_id", "uuid", "gen_random_uuid()"),
+    ("type_id", "uuid", "gen_random_uuid()"), ("priority", "varchar(30)", "'high'"), ("point", "int", "i % 10"),
+    ("sequence_id", "int", "i"), ("sort_order", "float8", "i * 1.5"), ("is_draft", "boolean", "false"),
+    ("start_date", "date", "'2025-01-15'"), ("target_date", "date", "NULL"), ("completed_at", "timestamptz", "NULL"),
+    ("external_source", "varchar(255)", "'github'"), ("external_id", "varchar(255)", "i::text"),
+    ("description", "text", "repeat('text ', 20)"), ("created_at", "timestamptz", "now()"),
+]
+WIDTHS = {5: COLUMNS[:5], 20: COLUMNS,
+          60: COLUMNS + [(f"{name}_{copy}", kind, value) for copy in (2, 3) for name, kind, value in COLUMNS]}
+
+# In the order they run: each finds the rows that it changes. An update changes three columns.
+OPERATIONS = {"insert": "created", "update": "updated", "delete": "deleted"}
+UPDATE = "UPDATE {table} SET name = name || '.', amount = amount + 1, updated_at = clock_timestamp()"
+WHOLE = {"insert": "INSERT INTO {table} SELECT {columns} FROM source WHERE n <= {rows}",
+         "update": UPDATE,
+         "delete": "DELETE FROM {table}"}
+SINGLE = {"insert": "INSERT INTO {table} SELECT {columns} FROM source WHERE n = i",
+          "update": UPDATE + " WHERE id = (SELECT id FROM source WHERE n = i)",
+          "delete": "DELETE FROM {table} WHERE id = (SELECT id FROM source WHERE n = i)"}
+WHOLE_ROWS, SINGLE_ROWS, WARM_UP_ROWS = 20_000, 4_000, 20
+
+# Side: what it is called, its trigger, and the share of the rows it gets: the slow ones are as slow on fewer.
+FOR_EACH_ROW = "CREATE TRIGGER capture AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION "
+FOR_EACH_STATEMENT = FOR_EACH_ROW.replace("EACH ROW", "EACH STATEMENT")
+SIDES = {
+    "none": ("no trigger", None, 1),
+    "nothing": ("a trigger that does nothing", FOR_EACH_ROW + "floor_nothing()", 1),
+    "floor": ("the floor: ready-made rows, a loop in C", FOR_EACH_STATEMENT + "floor_write()", 1),
+    "relay": ("outbox_relay", "SELECT outbox.track('{table}')", 1),
+    "logutriga": ("PgQ, logutriga", FOR_EACH_ROW + "pgq.logutriga('bench')", 1),
+    "jsontriga": ("PgQ, jsontriga", FOR_EACH_ROW + "pgq.jsontriga('bench')", 1),
+    "good": ("PL/pgSQL, to_jsonb and a diff", FOR_EACH_ROW + "capture_good()", 1 / 2),
+    "catalog": ("PL/pgSQL that reads information_schema per row", FOR_EACH_ROW + "capture_catalog()", 1 / 10),
+}
 
 
-def update(pg, side, round):
-    """Seconds that the statement and its commit take, on a table without dead rows."""
-    table = f"wide_{side}"
-    pg.execute(f"VACUUM {table}")
-    pg.execute("TRUNCATE classic_outbox")
-    pg.execute("CHECKPOINT")
+def table_of(side):
+    return f"captured_{side}"
+
+
+def create_tables(pg, columns):
+    definition = ", ".join(f"{name} {kind}" for name, kind, _ in columns)
+    pg.execute("DROP TABLE IF EXISTS source, " + ", ".join(map(table_of, SIDES)))
+    pg.execute(f"CREATE TABLE source (n int PRIMARY KEY, {definition})")
+    pg.execute(f"INSERT INTO source SELECT i, {', '.join(value for *_, value in columns)}"
+               f" FROM generate_series(1, {WHOLE_ROWS}) AS i")
+    pg.execute("VACUUM ANALYZE source")
+    for side, (_, trigger, _) in SIDES.items():
+        pg.execute(f"CREATE TABLE {table_of(side)} ({definition}, PRIMARY KEY (id))")
+        if trigger:
+            pg.execute(trigger.format(table=table_of(side)))
+
+
+def statement(shape, operation, side, columns, rows):
+    text = shape[operation].format(table=table_of(side), columns=", ".join(name for name, *_ in columns), rows=rows)
+    return cost.one_by_one(text, rows) if shape is SINGLE else text
+
+
+def take_samples(pg, columns):
+    """The events of one row, for the floor: it writes the same."""
+    empty_tables(pg, "relay")
+    for operation in OPERATIONS:
+        pg.execute(statement(SINGLE, operation, "relay", columns, 1))
+    pg.execute("DROP TABLE IF EXISTS floor_sample")
+    pg.execute("CREATE TABLE floor_sample AS SELECT * FROM outbox.event")
+
+
+def empty_tables(pg, side):
     with pg.connect() as session:
-        began = time.monotonic()
-        session.execute(f"UPDATE {table} SET name = 'round {round}', amount = amount + 1, updated_at = now()")
-        return time.monotonic() - began
+        session.execute("SET session_replication_role = replica")    # or the log would refuse
+        session.execute(f"TRUNCATE {table_of(side)}, outbox.event, floor_event, classic_outbox, pgq.event_1")
+        session.execute("CHECKPOINT")
+
+
+def change_rows(session, shape, side, columns, rows):
+    """Inserts, updates and deletes rows; returns {operation: us per row}."""
+    taken = {}
+    for operation, verb in OPERATIONS.items():
+        if side == "floor":
+            session.execute("SELECT floor_prepare(event, 'floor_event', %s) FROM floor_sample AS event"
+                            " WHERE event_type = %s", (rows if shape is WHOLE else 1, f"{table_of('relay')}.{verb}"))
+        taken[operation] = cost.per_row(session, statement(shape, operation, side, columns, rows), rows)
+    return taken
+
+
+def measure(pg, shape, side, columns):
+    rows = round((WHOLE_ROWS if shape is WHOLE else SINGLE_ROWS) * SIDES[side][2])
+    empty_tables(pg, side)
+    with pg.connect() as session:
+        change_rows(session, SINGLE, side, columns, WARM_UP_ROWS)
+        return change_rows(session, shape, side, columns, rows)
+
+
+def cell(extra, side, operation):
+    own = extra[side][operation]
+    if side in ("nothing", "floor"):
+        return f"{own:.1f} us"
+    other = "floor" if side == "relay" else "relay"
+    return f"{own:.1f} us, {own / extra[other][operation]:.1f}"
+
+
+def print_table(taken, title):
+    middle = {side: {operation: median(round[operation] for round in rounds) for operation in OPERATIONS}
+              for side, rounds in taken.items()}
+    extra = {side: {operation: middle[side][operation] - middle["none"][operation] for operation in OPERATIONS}
+             for side in SIDES if side != "none"}
+    print(f"{title}\n\n| capture | {' | '.join(OPERATIONS)} |\n|---|{'---|' * len(OPERATIONS)}")
+    for side in extra:
+        print(f"| {SIDES[side][0]} | {' | '.join(cell(extra, side, operation) for operation in OPERATIONS)} |")
+    print(flush=True)
 
 
 def run(pg, rounds):
     pg.execute((Path(__file__).parent / "capture.sql").read_text(encoding="utf-8"))
     pg.set(outbox_relay__amqp_url="")
-    taken = {side: [] for side in SIDES}
-    for round in range(rounds + 1):
-        for side, seconds in taken.items():
-            seconds.append(update(pg, side, round))
-    base = median(taken["none"][1:])
-    extra = {side: (median(seconds[1:]) - base) / ROWS * 1e6 for side, seconds in taken.items()}
-
-    print(f"UPDATE of {ROWS:,} rows of 20 columns (3 change), medians of {rounds} alternating rounds\n")
-    print("| capture | seconds | extra per row | times outbox_relay's |")
-    print("|---|---|---|---|")
-    for side, name in SIDES.items():
-        costs = f"{extra[side]:.1f} us | {extra[side] / extra['relay']:.1f}" if side != "none" else "|"
-        print(f"| {name} | {median(taken[side][1:]):.2f} | {costs} |")
-    print(flush=True)
+    print(f"Extra time per row, medians of {rounds} alternating rounds. Behind it: outbox_relay's in floors, the others'"
+          " in outbox_relay's\n")
+    for width, columns in WIDTHS.items():
+        create_tables(pg, columns)
+        take_samples(pg, columns)
+        for shape, name in (SINGLE, "a statement for each row"), (WHOLE, f"statements of {WHOLE_ROWS:,} rows"):
+            taken = {side: [] for side in SIDES}
+            for _ in range(rounds):
+                for side, results in taken.items():
+                    results.append(measure(pg, shape, side, columns))
+            print_table(taken, f"{width} columns, {name}")
