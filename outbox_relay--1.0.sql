@@ -167,18 +167,53 @@ CREATE FUNCTION outbox.untrack(target regclass, if_exists boolean DEFAULT false)
 COMMENT ON FUNCTION outbox.untrack(regclass, boolean) IS
     'Stops capturing a table. Events already written are relayed. Errors: undefined_object if the table is not tracked, unless if_exists.';
 
+CREATE FUNCTION outbox.rule_of(arguments bytea) RETURNS jsonb
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_rule_of';
+COMMENT ON FUNCTION outbox.rule_of(bytea) IS
+    'The rule in the arguments of a trigger (pg_trigger.tgargs); null if it is no JSON.';
+
 CREATE VIEW outbox.rules AS
     SELECT t.tgrelid::regclass AS target,
            t.tgname AS trigger_name,
            CASE t.tgenabled WHEN 'O' THEN 'origin' WHEN 'R' THEN 'replica' WHEN 'A' THEN 'always' ELSE 'disabled' END AS enabled,
-           convert_from(substr(t.tgargs, 1, length(t.tgargs) - 1),
-                        pg_catalog.getdatabaseencoding())::jsonb AS rule
+           outbox.rule_of(t.tgargs) AS rule
       FROM pg_catalog.pg_trigger t
      WHERE t.tgfoid = 'outbox.capture()'::regprocedure
        AND t.tgnargs = 1
        AND (t.tgtype & 1) = 1       -- the row trigger; its TRUNCATE twin carries the same rule
        AND t.tgparentid = 0;
-COMMENT ON VIEW outbox.rules IS 'The tracked tables and their rules, as their triggers hold them.';
+COMMENT ON VIEW outbox.rules IS 'The tracked tables and their rules, as their triggers hold them. rule null: a trigger written by hand holds no JSON, so changes of its table fail.';
+
+-- Refuses DDL that would break a rule.
+CREATE FUNCTION outbox.guard_rules() RETURNS event_trigger
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_guard_rules';
+COMMENT ON FUNCTION outbox.guard_rules() IS
+    'Event trigger function: raises dependent_objects_still_exist when a column is renamed or dropped that a rule names, or a change leaves a rule unable to work.';
+
+-- A column of a table can be renamed by any of these commands.
+CREATE EVENT TRIGGER outbox_guard_rules ON ddl_command_end
+    WHEN TAG IN ('ALTER TABLE', 'ALTER TYPE', 'ALTER VIEW', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE')
+    EXECUTE FUNCTION outbox.guard_rules();
+CREATE EVENT TRIGGER outbox_guard_dropped_columns ON sql_drop
+    EXECUTE FUNCTION outbox.guard_rules();
+COMMENT ON EVENT TRIGGER outbox_guard_rules IS 'Refuses to rename or retype a column so that the rule of a tracked table would not work.';
+COMMENT ON EVENT TRIGGER outbox_guard_dropped_columns IS 'Refuses to drop a column that the rule of a tracked table needs.';
+
+CREATE FUNCTION outbox.reconcile(
+    target         regclass,
+    since          timestamptz DEFAULT NULL,
+    updated_at     text        DEFAULT 'updated_at',
+    OUT entity_id  text,
+    OUT event_type text,
+    OUT reason     text,
+    OUT event_id   uuid
+) RETURNS SETOF record
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_reconcile';
+COMMENT ON FUNCTION outbox.reconcile(regclass, timestamptz, text) IS
+    'Emits the events of a tracked table that are missing: those in outbox.capture_failure and, with since, of rows whose column updated_at is since or later and that no event tells about. Returns a row per event; reason is ''failed'' or ''changed without event''. Only its owner may call it. Errors: insufficient_privilege, undefined_object if the table is not tracked, undefined_column.';
 
 CREATE FUNCTION outbox.emit(
     event_type     text,
@@ -268,7 +303,7 @@ COMMENT ON VIEW outbox.stat_relay IS 'outbox.stats() as a view.';
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA outbox FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA outbox FROM PUBLIC;
 GRANT USAGE ON SCHEMA outbox TO pg_monitor;
-GRANT EXECUTE ON FUNCTION outbox.stats() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION outbox.stats(), outbox.rule_of(bytea) TO pg_monitor;
 GRANT SELECT ON outbox.stat_relay, outbox.rules TO pg_monitor;
 
 -- What pg_dump carries: relays. Never the log or the progress: their transaction ids mean nothing elsewhere.

@@ -42,14 +42,12 @@ SELECT outbox.track('t_new', '{"entity": "again"}') IS NOT NULL AS tracked;
 UPDATE t_new SET b = 'h';
 SELECT event_type, payload FROM seen WHERE entity_type IN ('other', 'again') ORDER BY id;
 
--- A column that the rule names is gone: the change is refused, not lost.
+-- A column that the rule names stays (capture_ddl_guard has the rest of it).
 CREATE TABLE named (id int PRIMARY KEY, a text, owner_id int);
 SELECT outbox.track('named', '{"initiator_id": "owner_id"}') IS NOT NULL AS tracked;
 INSERT INTO named VALUES (1, 'x', 7);
 ALTER TABLE named RENAME COLUMN owner_id TO keeper_id;
-INSERT INTO named VALUES (2, 'y', 8);
 \echo :LAST_ERROR_SQLSTATE
-SELECT outbox.track('named', '{"initiator_id": "keeper_id"}') IS NOT NULL AS tracked;
 INSERT INTO named VALUES (2, 'y', 8);
 SELECT event_type, entity_id, initiator_id FROM seen WHERE entity_type = 'named' ORDER BY id;
 

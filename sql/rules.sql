@@ -15,6 +15,14 @@ SELECT outbox.track('"B ''ü'' \"', '{"columns": ["c\\d''é"], "entity": "ü"}')
 CREATE TRIGGER own AFTER INSERT ON by_hand FOR EACH ROW EXECUTE FUNCTION outbox.capture('{"entity":   "hand"}');
 ALTER TABLE by_hand ENABLE ALWAYS TRIGGER own;
 SELECT target, trigger_name, enabled, rule -> 'entity' AS entity, rule -> 'columns' AS columns FROM outbox.rules ORDER BY rule ->> 'entity';
+-- A rule that is no JSON, or more than jsonb holds, does not hide the others.
+CREATE TABLE no_json (id int PRIMARY KEY);
+CREATE TRIGGER a AFTER INSERT ON no_json FOR EACH ROW EXECUTE FUNCTION outbox.capture('{"entity": ');
+CREATE TRIGGER b AFTER INSERT ON no_json FOR EACH ROW EXECUTE FUNCTION outbox.capture('{"entity": 1e999999}');
+CREATE TRIGGER c AFTER INSERT ON no_json FOR EACH ROW EXECUTE FUNCTION outbox.capture('"a string"');
+SELECT target, trigger_name, rule FROM outbox.rules WHERE target = 'no_json'::regclass ORDER BY trigger_name;
+SELECT count(*) FROM outbox.rules;
+DROP TABLE no_json;
 -- What the view shows is a rule that outbox.track() takes as equal.
 SELECT target, outbox.track(target, rule) = rule AS same FROM outbox.rules WHERE trigger_name = '!outbox_capture' ORDER BY rule ->> 'entity';
 

@@ -2,8 +2,11 @@
 
 extern "C" {
 #include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
 #include "commands/extension.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 }
 
 namespace outbox::pg {
@@ -21,6 +24,14 @@ Oid table_oid(const char *name)
 {
     const Oid schema = get_namespace_oid("outbox", true);
     return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+}
+
+Oid function_oid(const char *name)
+{
+    // Looking the name up as the parser does would ask for a privilege on the schema.
+    const oidvector *no_arguments = buildoidvector(nullptr, 0);
+    return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name), PointerGetDatum(no_arguments),
+                           ObjectIdGetDatum(get_namespace_oid("outbox", true)));
 }
 
 void mark_preloaded()

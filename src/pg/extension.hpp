@@ -11,6 +11,9 @@ Oid extension_oid();
 // The OID of a table or view of schema outbox; InvalidOid if there is none. Inside a transaction.
 Oid table_oid(const char *name);
 
+// The OID of a function of schema outbox that takes no arguments, whoever asks; InvalidOid if there is none.
+Oid function_oid(const char *name);
+
 // From _PG_init: this server has the library in shared_preload_libraries. Every process of it inherits that.
 void mark_preloaded();
 bool preloaded();

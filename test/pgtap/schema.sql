@@ -8,7 +8,7 @@ SELECT tables_are('outbox', ARRAY['event', 'slice', 'emitted', 'relay', 'progres
                             || ARRAY(SELECT 'event_' || i FROM generate_series(0, 7) AS i));
 SELECT views_are('outbox', ARRAY['rules', 'stat_relay']);
 SELECT functions_are('outbox', ARRAY['check_preload', 'refuse_foreign_row', 'skip_replicated_row', 'capture', 'track',
-                                     'untrack', 'emit', 'start_keeper', 'alter_relay', 'resume', 'reclaim', 'stats']);
+                                     'untrack', 'rule_of', 'guard_rules', 'emit', 'start_keeper', 'alter_relay', 'resume', 'reclaim', 'stats']);
 
 SELECT columns_are('outbox', 'event', ARRAY['id', 'xid', 'slice', 'event_id', 'event_type', 'entity_type', 'entity_id',
     'ordering_key', 'payload', 'workspace_id', 'project_id', 'initiator_id', 'initiator_type', 'schema_version',

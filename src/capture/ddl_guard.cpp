@@ -1,0 +1,242 @@
+// outbox.guard_rules(): the event triggers that keep DDL from breaking a rule.
+//
+// A rule names columns by their names. If one were renamed or dropped, the next change of the table would fail; so the
+// command that does it is refused while its author is there to read why. A rule that named missing columns before, or
+// could not be read at all, does not stand in the way: the command may be there to mend it. What a rule does not name
+// is free to change.
+//
+// sql_drop sees every dropped column, whatever command dropped it (DROP TYPE ... CASCADE does too). A table dropped
+// as a whole lists none, and a trigger dropped by the same command is not found any more. ddl_command_end sees columns
+// renamed, and retyped: SQL in a rule may not fit the new type. The server lists only the table that the command
+// names; the change also reaches its inheritors, and the tables of a composite type.
+//
+// Runs as whoever runs the command, who need not have any privilege on the schema outbox: our own objects are looked
+// up in the catalog caches, which ask for none.
+//
+// Server regime.
+#include "capture/plan.hpp"
+#include "capture/target.hpp"
+#include "capture/trigger_rule.hpp"
+#include "pg/attempt.hpp"
+#include "pg/extension.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+struct ColumnChange {
+    enum { dropped, renamed, retyped } kind;
+    const char *column; // the name it had
+};
+
+// What the server tells an event trigger.
+struct ReportedColumn {
+    Oid table;
+    const char *name; // null: it reports the table only
+};
+
+const char *hint_for(const Trigger &trigger)
+{
+    if (strcmp(trigger.tgname, row_trigger_name) == 0 || strcmp(trigger.tgname, truncate_trigger_name) == 0)
+        return "Give the table a rule that can do without it first, by outbox.track(), or end its capture by "
+               "outbox.untrack().";
+    return "Replace the trigger by one whose rule can do without it first, or drop the trigger.";
+}
+
+// Refuses the change if the rule names its column, and nothing goes by that name any more. Returns whether all columns
+// that the rule names are there.
+bool check_named_columns(const Rule &rule, const Trigger &trigger, Relation table, const ColumnChange &change)
+{
+    bool complete = true;
+    ColumnKey keys[column_key_count];
+    const int count = column_keys(rule, keys);
+    for (int key = 0; key < count; key++)
+        for (int i = 0; i < keys[key].count; i++) {
+            const char *name = keys[key].columns[i];
+            if (find_column(RelationGetDescr(table), name) >= 0)
+                continue;
+            complete = false;
+            if (strcmp(name, change.column) != 0)
+                continue;
+            ereport(
+                ERROR, errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                errmsg("cannot %s column \"%s\" of table \"%s\": the rule of its capture names it",
+                       change.kind == ColumnChange::dropped ? "drop" : "rename", name, RelationGetRelationName(table)),
+                errdetail("Key \"%s\" of the rule of trigger \"%s\" names the column.", keys[key].name, trigger.tgname),
+                errhint("%s", hint_for(trigger)));
+        }
+    return complete;
+}
+
+// Refuses what leaves the rule unable to work though its columns are all there: no column is left to capture, the key
+// is gone that it took as its default, its SQL does not fit any more.
+void check_plan(Rule *rule, const Trigger &trigger, Relation table)
+{
+    const ErrorData *error = pg::attempt([&] {
+        complete_trigger_rule(rule, trigger, table);
+        (void)compile_plan(*rule, table);
+    });
+    if (error != nullptr)
+        ereport(ERROR, errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                errmsg("cannot change table \"%s\" like this: the rule of its capture would not work any more",
+                       RelationGetRelationName(table)),
+                errdetail("Trigger \"%s\" would raise: %s.", trigger.tgname, error->message),
+                errhint("%s", hint_for(trigger)));
+}
+
+void check_trigger(const Trigger &trigger, Relation table, const ColumnChange &change)
+{
+    Rule rule;
+    if (pg::attempt([&] { rule = parse_trigger_rule(trigger); }) != nullptr)
+        return; // it never worked
+    if (check_named_columns(rule, trigger, table, change) && (change.kind == ColumnChange::dropped || rule.has_sql()))
+        check_plan(&rule, trigger, table);
+}
+
+// A partition's triggers are copies of its parent's, and its columns follow the parent's: that one is checked.
+void check_table(Oid oid, const ColumnChange &change)
+{
+    Relation table = try_relation_open(oid, AccessShareLock);
+    if (table == nullptr)
+        return;
+    const Oid capture = pg::function_oid("capture");
+    // A check may rebuild the relation's cache.
+    const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
+    for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+        if (triggers->triggers[i].tgfoid == capture && !triggers->triggers[i].tgisclone)
+            check_trigger(triggers->triggers[i], table, change);
+    relation_close(table, AccessShareLock);
+}
+
+// The rows (table, column) of a query over what the server tells, in the caller's memory context.
+List *reported_columns(const char *query)
+{
+    MemoryContext caller = CurrentMemoryContext;
+    List *columns = NIL;
+    SPI_connect();
+    if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
+        elog(ERROR, "could not run: %s", query);
+    MemoryContextSwitchTo(caller);
+    for (std::uint64_t row = 0; row < SPI_processed; row++) {
+        HeapTuple tuple = SPI_tuptable->vals[row];
+        bool null = false;
+        auto *column = static_cast<ReportedColumn *>(palloc(sizeof(ReportedColumn)));
+        column->table = DatumGetObjectId(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null));
+        column->name = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 2);
+        columns = lappend(columns, column);
+    }
+    SPI_finish();
+    return columns;
+}
+
+void guard_drops()
+{
+    List *columns = reported_columns("SELECT objid, address_names[3] FROM pg_catalog.pg_event_trigger_dropped_objects()"
+                                     " WHERE object_type = 'table column'");
+    ListCell *cell = nullptr;
+    foreach (cell, columns) {
+        const auto *column = static_cast<ReportedColumn *>(lfirst(cell));
+        check_table(column->table, ColumnChange{.kind = ColumnChange::dropped, .column = column->name});
+    }
+}
+
+// The tables of a composite type.
+List *typed_tables(Oid composite)
+{
+    List *tables = NIL;
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_class_reloftype, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(get_rel_type_id(composite)));
+    Relation classes = table_open(RelationRelationId, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(classes, InvalidOid, false, nullptr, 1, &key);
+    while (HeapTuple tuple = systable_getnext(scan))
+        tables = lappend_oid(tables, reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->oid);
+    systable_endscan(scan);
+    table_close(classes, AccessShareLock);
+    return tables;
+}
+
+void check_with_inheritors(Oid table, const ColumnChange &change)
+{
+    ListCell *cell = nullptr;
+    foreach (cell, find_all_inheritors(table, NoLock, nullptr))
+        check_table(lfirst_oid(cell), change);
+}
+
+// Returns false if the command changes no column's name or type.
+bool find_change(Node *command, ColumnChange *change)
+{
+    if (IsA(command, RenameStmt)) {
+        const auto *rename = castNode(RenameStmt, command);
+        *change = ColumnChange{.kind = ColumnChange::renamed, .column = rename->subname};
+        return rename->renameType == OBJECT_COLUMN || rename->renameType == OBJECT_ATTRIBUTE;
+    }
+    if (!IsA(command, AlterTableStmt))
+        return false;
+    ListCell *cell = nullptr;
+    foreach (cell, castNode(AlterTableStmt, command)->cmds) {
+        const auto *part = lfirst_node(AlterTableCmd, cell);
+        *change = ColumnChange{.kind = ColumnChange::retyped, .column = part->name};
+        if (part->subtype == AT_AlterColumnType)
+            return true;
+    }
+    return false;
+}
+
+void guard_alterations(Node *command)
+{
+    ColumnChange change;
+    if (!find_change(command, &change))
+        return;
+    List *relations = reported_columns("SELECT objid, NULL::text FROM pg_catalog.pg_event_trigger_ddl_commands()"
+                                       " WHERE classid = 'pg_catalog.pg_class'::regclass");
+    ListCell *cell = nullptr;
+    foreach (cell, relations) {
+        const Oid relation = static_cast<ReportedColumn *>(lfirst(cell))->table;
+        if (get_rel_relkind(relation) != RELKIND_COMPOSITE_TYPE) {
+            check_with_inheritors(relation, change);
+            continue;
+        }
+        ListCell *typed = nullptr;
+        foreach (typed, typed_tables(relation))
+            check_with_inheritors(lfirst_oid(typed), change);
+    }
+}
+
+} // namespace
+
+} // namespace outbox::capture
+
+OUTBOX_SQL_FUNCTION(outbox_guard_rules)
+
+Datum outbox_guard_rules(PG_FUNCTION_ARGS)
+{
+    using namespace outbox::capture;
+
+    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+        ereport(ERROR, errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+                errmsg("outbox.guard_rules() can only be called as an event trigger"),
+                errdetail("CREATE EXTENSION makes the event triggers that call it."),
+                errhint("Do not call it, and make no event trigger with it."));
+    const auto *call = reinterpret_cast<EventTriggerData *>(fcinfo->context);
+    if (strcmp(call->event, "sql_drop") == 0)
+        guard_drops();
+    else
+        guard_alterations(call->parsetree);
+    PG_RETURN_NULL();
+}

@@ -1,0 +1,79 @@
+#include "capture/trigger_rule.hpp"
+
+#include "pg/attempt.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_trigger.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+// The table that the trigger was created on: a partition's trigger is a copy of its parent's.
+Oid table_of_rule(const Trigger &copy, Relation relation)
+{
+    Oid table = RelationGetRelid(relation);
+    if (!copy.tgisclone)
+        return table;
+
+    Relation triggers = table_open(TriggerRelationId, AccessShareLock);
+    for (Oid trigger = copy.tgoid; OidIsValid(trigger);) {
+        ScanKeyData key;
+        ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
+        SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
+        HeapTuple tuple = systable_getnext(scan);
+        trigger = InvalidOid;
+        if (HeapTupleIsValid(tuple)) {
+            table = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid;
+            trigger = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid;
+        }
+        systable_endscan(scan);
+    }
+    table_close(triggers, AccessShareLock);
+    return table;
+}
+
+Jsonb *json_of_argument(const char *argument)
+{
+    return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(argument)));
+}
+
+} // namespace
+
+Rule parse_trigger_rule(const Trigger &trigger)
+{
+    if (trigger.tgnargs != 1)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("outbox.capture() takes one argument, the rule; it has %d", trigger.tgnargs),
+                errhint("Create the trigger with EXECUTE FUNCTION outbox.capture('{}'), or by outbox.track()."));
+    return parse_rule(json_of_argument(trigger.tgargs[0]));
+}
+
+void complete_trigger_rule(Rule *rule, const Trigger &trigger, Relation table)
+{
+    const char *entity_name = get_rel_name(table_of_rule(trigger, table));
+    complete_rule(rule, table, entity_name != nullptr ? entity_name : RelationGetRelationName(table));
+}
+
+} // namespace outbox::capture
+
+OUTBOX_SQL_FUNCTION(outbox_rule_of)
+
+// For the view outbox.rules. One trigger with a rule that is no JSON must not hide the rules of all others.
+Datum outbox_rule_of(PG_FUNCTION_ARGS)
+{
+    bytea *arguments = PG_GETARG_BYTEA_PP(0); // each ends in a null byte
+    const char *first = pnstrdup(VARDATA_ANY(arguments), VARSIZE_ANY_EXHDR(arguments));
+    Jsonb *rule = nullptr;
+    if (outbox::pg::attempt([&] { rule = outbox::capture::json_of_argument(first); }) != nullptr)
+        PG_RETURN_NULL();
+    PG_RETURN_JSONB_P(rule);
+}
