@@ -1,6 +1,11 @@
 -- SQL in rules: condition, variant, enrich, data_query and previous_query.
 \set VERBOSITY terse
 SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS outbox_relay;
+SELECT coalesce(max(id), 0) AS start FROM outbox.event \gset
+
+CREATE SCHEMA queries;
+SET search_path = queries;
 
 CREATE TABLE kind (id int PRIMARY KEY, is_epic boolean);
 INSERT INTO kind VALUES (1, false), (2, true);
@@ -8,7 +13,7 @@ CREATE TABLE work (id int PRIMARY KEY, kind_id int REFERENCES kind, name text, d
 CREATE TABLE assignee (work_id int REFERENCES work ON DELETE CASCADE, person int, deleted_at timestamptz,
                        PRIMARY KEY (work_id, person));
 
-CREATE VIEW written AS SELECT event_type AS type, entity_id AS entity, payload FROM outbox.event ORDER BY id;
+CREATE VIEW written AS SELECT event_type AS type, entity_id AS entity, payload FROM outbox.event WHERE id > :start ORDER BY id;
 
 SELECT outbox.track('work', '{
     "variant": "SELECT ''epic'' FROM kind WHERE kind.id = coalesce($1.kind_id, $2.kind_id) AND is_epic",
@@ -39,3 +44,5 @@ SELECT * FROM news;
 INSERT INTO seen SELECT max(id) FROM outbox.event;
 DELETE FROM work WHERE id = 1;
 SELECT type, entity, payload -> 'data' ->> 'people' AS people FROM news;
+
+DROP SCHEMA queries CASCADE;

@@ -23,6 +23,17 @@ namespace {
     pg_unreachable();
 }
 
+// Errors point into the condition, not into the statement that the user has sent.
+void describe_error(void *sql)
+{
+    if (const int position = geterrposition(); position > 0) {
+        errposition(0);
+        internalerrposition(position);
+        internalerrquery(static_cast<const char *>(sql));
+    }
+    errcontext("rule key \"condition\"");
+}
+
 // The parser takes what may follow SELECT; nothing but one expression is wanted.
 Node *parse_expression(const char *sql)
 {
@@ -71,9 +82,13 @@ Condition *compile_condition(const Rule &rule, Relation table)
         return nullptr;
     // Constants are read now, by the settings that hold now.
     const int nest_level = enter_rule_settings(rule.search_path.text());
+    ErrorContextCallback description{
+        .previous = error_context_stack, .callback = describe_error, .arg = const_cast<char *>(rule.condition.text())};
+    error_context_stack = &description;
     auto *condition = static_cast<Condition *>(palloc(sizeof(Condition)));
     condition->expression = ExecInitExpr(analyze(rule.condition.text(), table), nullptr);
     condition->context = CreateStandaloneExprContext();
+    error_context_stack = description.previous;
     leave_rule_settings(nest_level);
     return condition;
 }

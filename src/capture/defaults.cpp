@@ -58,25 +58,15 @@ Value index_columns(Oid index_oid, TupleDesc columns, bool replica_identity)
     return value;
 }
 
-// The primary key, or the index that the table's owner declared to be its replica identity.
-Value key_columns(Relation table)
+Value require_key_columns(Relation table)
 {
-    List *indexes = RelationGetIndexList(table);
-    for (const bool replica_identity : {false, true}) {
-        if (replica_identity && table->rd_rel->relreplident != REPLICA_IDENTITY_INDEX)
-            break;
-        ListCell *cell = nullptr;
-        foreach (cell, indexes) {
-            const Value value = index_columns(lfirst_oid(cell), RelationGetDescr(table), replica_identity);
-            if (value.count > 0)
-                return value;
-        }
-    }
-    ereport(ERROR, errcode(ERRCODE_INVALID_TABLE_DEFINITION),
-            errmsg("table \"%s\" has no primary key", RelationGetRelationName(table)),
-            errdetail("Each event names the row it is about."),
-            errhint("Add a primary key, or name the identifying columns: {\"entity_id\": [\"...\"]}."));
-    pg_unreachable();
+    const Value key = key_columns(table);
+    if (key.count == 0)
+        ereport(ERROR, errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+                errmsg("table \"%s\" has no primary key", RelationGetRelationName(table)),
+                errdetail("Each event names the row it is about."),
+                errhint("Add a primary key, or name the identifying columns: {\"entity_id\": [\"...\"]}."));
+    return key;
 }
 
 const char *list_columns(TupleDesc columns)
@@ -89,6 +79,20 @@ const char *list_columns(TupleDesc columns)
             appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", NameStr(column->attname));
     }
     return list.data;
+}
+
+// These go into headers and routing as they are.
+void refuse_masked_identity(const Rule &rule)
+{
+    for (const Value *value :
+         {&rule.entity_id, &rule.ordering_key, &rule.workspace_id, &rule.project_id, &rule.initiator_id})
+        for (int i = 0; i < value->count; i++)
+            for (int masked = 0; masked < rule.mask.count; masked++)
+                if (strcmp(value->items[i], rule.mask.names[masked]) == 0)
+                    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("column \"%s\" cannot be masked", value->items[i]),
+                            errdetail("It is part of the event's identity or context, which is sent as it is."),
+                            errhint("Mask other columns, or identify the row by another one."));
 }
 
 } // namespace
@@ -108,6 +112,22 @@ int find_column(TupleDesc columns, const char *name)
     return -1;
 }
 
+Value key_columns(Relation table)
+{
+    List *indexes = RelationGetIndexList(table);
+    for (const bool replica_identity : {false, true}) {
+        if (replica_identity && table->rd_rel->relreplident != REPLICA_IDENTITY_INDEX)
+            break;
+        ListCell *cell = nullptr;
+        foreach (cell, indexes) {
+            const Value value = index_columns(lfirst_oid(cell), RelationGetDescr(table), replica_identity);
+            if (value.count > 0)
+                return value;
+        }
+    }
+    return Value{.given = true};
+}
+
 void complete_rule(Rule *rule, Relation table, const char *entity_name)
 {
     TupleDesc columns = RelationGetDescr(table);
@@ -117,7 +137,7 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
     if (!rule->prefix.given)
         rule->prefix = rule->entity;
     if (!rule->entity_id.given)
-        rule->entity_id = key_columns(table);
+        rule->entity_id = require_key_columns(table);
     for (int i = 0; i < operation_count; i++)
         if (!rule->verbs[i].given)
             rule->verbs[i] = single(default_verbs[i]);
@@ -129,6 +149,7 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
     if (!rule->search_path.given)
         rule->search_path = rule->has_sql() ? single(quote_identifier(get_namespace_name(RelationGetNamespace(table))))
                                             : Value{.given = true};
+    refuse_masked_identity(*rule);
 }
 
 void check_columns(const Rule &rule, Relation table)

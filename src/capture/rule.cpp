@@ -272,20 +272,6 @@ void parse_key(const char *name, const JsonbValue &json, Rule *rule)
             errhint("%s", known_keys()));
 }
 
-// These go into headers and routing as they are.
-void refuse_masked_identity(const Rule &rule)
-{
-    for (const Value *value :
-         {&rule.entity_id, &rule.ordering_key, &rule.workspace_id, &rule.project_id, &rule.initiator_id})
-        for (int i = 0; i < value->count; i++)
-            for (int masked = 0; masked < rule.mask.count; masked++)
-                if (strcmp(value->items[i], rule.mask.names[masked]) == 0)
-                    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                            errmsg("column \"%s\" cannot be masked", value->items[i]),
-                            errdetail("It is part of the event's identity or context, which is sent as it is."),
-                            errhint("Mask other columns, or identify the row by another one."));
-}
-
 void refuse_contradictions(const Rule &rule)
 {
     if (rule.columns.count > 0 && rule.exclude.count > 0)
@@ -305,7 +291,6 @@ void refuse_contradictions(const Rule &rule)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("a rule takes \"data_query\" or \"%s\", not both", rule.enrich.count > 0 ? "enrich" : "mask"),
                 errhint("Let the query itself compute what data holds."));
-    refuse_masked_identity(rule);
 }
 
 // What does not depend on the table.

@@ -58,13 +58,13 @@ void check_kind(Relation relation)
         refuse_table(relation, "It is a table of outbox_relay itself.", "Track a table of your own.");
 }
 
+} // namespace
+
 Oid capture_function()
 {
     List *name = list_make2(makeString(pstrdup("outbox")), makeString(pstrdup("capture")));
     return LookupFuncName(name, 0, nullptr, false);
 }
-
-} // namespace
 
 Relation open_target(Oid table)
 {

@@ -1,0 +1,201 @@
+#include "capture/capture_off.hpp"
+
+#include "capture/json_writer.hpp"
+#include "capture/target.hpp"
+#include "log/append.hpp"
+#include "pg/extension.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+}
+
+namespace outbox::capture {
+
+namespace {
+
+constexpr const char *event_type = "outbox.uncaptured";
+
+// The changes of one table in one subtransaction.
+struct Uncaptured {
+    Oid table;
+    const char *name;
+    SubTransactionId subtransaction;
+    std::int64_t changes[operation_count];
+};
+
+// In TopTransactionContext: gone with the transaction.
+struct Off {
+    SubTransactionId since; // the subtransaction that called capture_off()
+    const char *user;
+    const char *reason; // null: none was given
+    List *tables;       // of Uncaptured
+};
+
+Off *off; // null: capture is on
+
+void write_member(StringInfo out, const char *name, const char *value)
+{
+    appendStringInfo(out, "\"%s\":", name);
+    if (value != nullptr)
+        write_json_string(out, value, strlen(value));
+    else
+        appendStringInfoString(out, "null");
+    appendStringInfoChar(out, ',');
+}
+
+text *payload_of(const Uncaptured &table)
+{
+    StringInfoData out;
+    start_text(&out, 0);
+    appendStringInfoString(&out, "{\"data\":{");
+    write_member(&out, "table", table.name);
+    write_member(&out, "user", off->user);
+    write_member(&out, "reason", off->reason);
+    appendStringInfo(
+        &out,
+        "\"inserted\":" INT64_FORMAT ",\"updated\":" INT64_FORMAT ",\"deleted\":" INT64_FORMAT
+        ",\"truncated\":" INT64_FORMAT "},\"previous_attributes\":{}}",
+        table.changes[static_cast<int>(Operation::insert)], table.changes[static_cast<int>(Operation::update)],
+        table.changes[static_cast<int>(Operation::remove)], table.changes[static_cast<int>(Operation::truncate)]);
+    return finish_text(&out);
+}
+
+void add(const Uncaptured &from, Uncaptured *to)
+{
+    for (int i = 0; i < operation_count; i++)
+        to->changes[i] += from.changes[i];
+}
+
+Uncaptured *find(List *tables, Oid table, SubTransactionId subtransaction)
+{
+    ListCell *cell = nullptr;
+    foreach (cell, tables) {
+        auto *entry = static_cast<Uncaptured *>(lfirst(cell));
+        if (entry->table == table &&
+            (subtransaction == InvalidSubTransactionId || entry->subtransaction == subtransaction))
+            return entry;
+    }
+    return nullptr;
+}
+
+// One for each table, whatever subtransactions changed it.
+void write_events()
+{
+    List *sums = NIL;
+    ListCell *cell = nullptr;
+    foreach (cell, off->tables) {
+        auto *entry = static_cast<Uncaptured *>(lfirst(cell));
+        if (Uncaptured *sum = find(sums, entry->table, InvalidSubTransactionId))
+            add(*entry, sum);
+        else
+            sums = lappend(sums, entry);
+    }
+    foreach (cell, sums) {
+        const auto *table = static_cast<Uncaptured *>(lfirst(cell));
+        if (std::all_of(std::begin(table->changes), std::end(table->changes),
+                        [](std::int64_t count) { return count == 0; }))
+            continue; // all of it was rolled back
+        log::NewEvent event{};
+        event.event_type = cstring_to_text(event_type);
+        event.entity_type = event.event_type;
+        event.entity_id = cstring_to_text(table->name);
+        event.initiator_id = cstring_to_text(off->user);
+        event.payload = payload_of(*table);
+        log::append(event);
+    }
+}
+
+void on_transaction(XactEvent event, void *)
+{
+    switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+    case XACT_EVENT_PRE_PREPARE:
+        // Whoever has dropped the extension in this transaction has dropped the log.
+        if (off != nullptr && off->tables != NIL && OidIsValid(pg::extension_oid()))
+            write_events();
+        break;
+    case XACT_EVENT_COMMIT:
+    case XACT_EVENT_PREPARE:
+    case XACT_EVENT_ABORT:
+        off = nullptr;
+        break;
+    default:
+        break;
+    }
+}
+
+// Subtransactions are numbered as they start, so those inside of one have higher numbers.
+void on_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *)
+{
+    if (off == nullptr || (event != SUBXACT_EVENT_COMMIT_SUB && event != SUBXACT_EVENT_ABORT_SUB))
+        return;
+    const bool aborted = event == SUBXACT_EVENT_ABORT_SUB;
+    if (aborted && off->since >= id) {
+        off = nullptr;
+        return;
+    }
+    off->since = off->since == id ? parent : off->since;
+    ListCell *cell = nullptr;
+    foreach (cell, off->tables) {
+        auto *entry = static_cast<Uncaptured *>(lfirst(cell));
+        if (entry->subtransaction < id)
+            continue;
+        entry->subtransaction = parent;
+        if (aborted)
+            std::fill(std::begin(entry->changes), std::end(entry->changes), 0);
+    }
+}
+
+void turn_off(const char *reason)
+{
+    static bool registered = false;
+    if (!registered) {
+        RegisterXactCallback(on_transaction, nullptr);
+        RegisterSubXactCallback(on_subtransaction, nullptr);
+        registered = true;
+    }
+    if (off != nullptr)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+    auto *fresh = static_cast<Off *>(palloc0(sizeof(Off)));
+    fresh->since = GetCurrentSubTransactionId();
+    fresh->user = GetUserNameFromId(GetSessionUserId(), false);
+    fresh->reason = reason != nullptr ? pstrdup(reason) : nullptr;
+    off = fresh;
+    MemoryContextSwitchTo(caller);
+}
+
+} // namespace
+
+bool capture_is_off()
+{
+    return off != nullptr;
+}
+
+void count_uncaptured(Relation table, Operation operation)
+{
+    Uncaptured *entry = find(off->tables, RelationGetRelid(table), GetCurrentSubTransactionId());
+    if (entry == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+        entry = static_cast<Uncaptured *>(palloc0(sizeof(Uncaptured)));
+        entry->table = RelationGetRelid(table);
+        entry->name = qualified_name(table);
+        entry->subtransaction = GetCurrentSubTransactionId();
+        off->tables = lappend(off->tables, entry);
+        MemoryContextSwitchTo(caller);
+    }
+    entry->changes[static_cast<int>(operation)]++;
+}
+
+} // namespace outbox::capture
+
+OUTBOX_SQL_FUNCTION(outbox_capture_off)
+
+Datum outbox_capture_off(PG_FUNCTION_ARGS)
+{
+    outbox::pg::require_preload();
+    outbox::capture::turn_off(PG_ARGISNULL(0) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(0)));
+    PG_RETURN_VOID();
+}
