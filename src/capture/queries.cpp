@@ -1,15 +1,14 @@
 #include "capture/queries.hpp"
 
 #include "capture/payload.hpp"
+#include "capture/query_check.hpp"
 #include "capture/rule_context.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/plancache.h"
 #include "utils/snapmgr.h"
 }
 
@@ -17,43 +16,35 @@ namespace outbox::capture {
 
 namespace {
 
-// Describes where an error of a rule's SQL comes from.
+// Describes where an error of a rule's SQL comes from. Who reads "permission denied" may not be who lacks it.
 struct KeyContext {
-    explicit KeyContext(const char *key_name) : key(key_name)
+    KeyContext(const char *key_name, const Queries &its_queries) : key(key_name), queries(its_queries)
     {
         callback.previous = error_context_stack;
-        callback.callback = [](void *self) { errcontext("rule key \"%s\"", static_cast<KeyContext *>(self)->key); };
+        callback.callback = [](void *self) { static_cast<KeyContext *>(self)->describe(); };
         callback.arg = this;
         error_context_stack = &callback;
+    }
+    void describe() const
+    {
+        errcontext("rule key \"%s\" of table \"%s\", run as its owner with search_path %s", key, queries.table,
+                   queries.search_path);
     }
     void end() const { error_context_stack = callback.previous; }
 
     const char *key;
+    const Queries &queries;
     ErrorContextCallback callback{};
 };
 
-void check_statement(SPIPlanPtr plan, int columns)
-{
-    List *sources = SPI_plan_get_plan_sources(plan);
-    auto *source = list_length(sources) == 1 ? static_cast<CachedPlanSource *>(linitial(sources)) : nullptr;
-    if (source == nullptr || source->commandTag != CMDTAG_SELECT || source->resultDesc == nullptr)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("SQL in a rule must be one query"),
-                errhint("Give one SELECT, or for \"variant\" and \"enrich\" one expression."));
-    if (columns > 0 && source->resultDesc->natts != columns)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("SQL in a rule must give one value here"),
-                errdetail("It gives %d.", source->resultDesc->natts),
-                errhint("\"variant\" and each of \"enrich\" are one expression, or one query of one column."));
-}
-
-// columns: how many it must have; 0: any number.
-SPIPlanPtr prepare(const char *sql, Oid row_type, int columns)
+SPIPlanPtr prepare(const char *sql, Oid row_type, QueryGives gives)
 {
     Oid types[] = {row_type, row_type};
     // Always the same plan: planning anew for each row would cost more than the query.
     SPIPlanPtr plan = SPI_prepare_cursor(sql, 2, types, CURSOR_OPT_GENERIC_PLAN);
     if (plan == nullptr)
         elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
-    check_statement(plan, columns);
+    check_rule_query(plan, gives);
     return plan;
 }
 
@@ -75,12 +66,14 @@ void keep(Query *query, SPIPlanPtr plan, MemoryContext context)
 }
 
 // Each expression is prepared by itself first: its errors are then about what the user wrote.
-const char *check_expression(const char *key, const char *sql, Oid row_type)
+const char *check_expression(const char *key, const char *sql, Oid row_type, const Queries &queries)
 {
-    const KeyContext context(key);
-    (void)prepare(psprintf("SELECT (%s)", sql), row_type, 1);
+    const KeyContext context(key, queries);
+    const bool has_comment = strstr(sql, "--") != nullptr; // which a line break ends
+    const char *expression = psprintf(has_comment ? "(%s\n)" : "(%s)", sql);
+    (void)prepare(psprintf("SELECT %s", expression), row_type, QueryGives::one_value);
     context.end();
-    return sql;
+    return expression;
 }
 
 void compile_values(const Rule &rule, Oid row_type, Queries *queries)
@@ -88,25 +81,24 @@ void compile_values(const Rule &rule, Oid row_type, Queries *queries)
     StringInfoData sql;
     initStringInfo(&sql);
     appendStringInfoString(&sql, "SELECT ");
-    if (rule.variant.count > 0)
-        appendStringInfo(&sql, "(%s)::text", check_expression("variant", rule.variant.text(), row_type));
+    if (queries->has_variant)
+        appendStringInfo(&sql, "%s::text", check_expression("variant", rule.variant.text(), row_type, *queries));
     for (int i = 0; i < rule.enrich.count; i++) {
         const char *name = rule.enrich.names[i];
-        appendStringInfo(&sql, "%s(%s) AS %s", queries->has_variant || i > 0 ? ", " : "",
-                         check_expression(psprintf("enrich.%s", name), rule.enrich.items[i], row_type),
-                         quote_identifier(name));
+        const char *key = psprintf("enrich.%s", name);
+        appendStringInfo(&sql, "%s%s AS %s", queries->has_variant || i > 0 ? ", " : "",
+                         check_expression(key, rule.enrich.items[i], row_type, *queries), quote_identifier(name));
     }
-    keep(&queries->values, prepare(sql.data, row_type, rule.enrich.count + (queries->has_variant ? 1 : 0)),
-         queries->context);
+    keep(&queries->values, prepare(sql.data, row_type, QueryGives::values), queries->context);
 }
 
-void compile_object(const char *key, const Value &sql, Oid row_type, MemoryContext context, Query *query)
+void compile_object(const char *key, const Value &sql, Oid row_type, const Queries &queries, Query *query)
 {
     if (sql.count == 0)
         return;
-    const KeyContext description(key);
-    keep(query, prepare(sql.text(), row_type, 0), context);
-    description.end();
+    const KeyContext context(key, queries);
+    keep(query, prepare(sql.text(), row_type, QueryGives::members), queries.context);
+    context.end();
 }
 
 // The row as a value of its composite type. Values that are stored outside of it stay there until the SQL asks for
@@ -177,9 +169,9 @@ bool run(Query *query, Rows *rows, MemoryContext context, Row *row)
 
 void answer_values(Queries *queries, Rows *rows, MemoryContext caller, Answers *answers)
 {
+    const KeyContext description(queries->has_variant ? "variant or enrich" : "enrich", *queries);
     Row row{};
-    if (!run(&queries->values, rows, queries->context, &row))
-        return;
+    (void)run(&queries->values, rows, queries->context, &row); // without FROM it always has a row
     const ColumnList &columns = queries->values.columns;
     for (int i = queries->has_variant ? 1 : 0; i < columns.count; i++)
         write_member(&answers->members, columns.columns[i], row, false);
@@ -188,11 +180,7 @@ void answer_values(Queries *queries, Rows *rows, MemoryContext caller, Answers *
         answers->variant = DatumGetTextPCopy(row.value(columns.columns[0]));
         MemoryContextSwitchTo(spi);
     }
-}
-
-bool is_json(const Column &column)
-{
-    return column.format.format == Format::json || column.format.format == Format::jsonb;
+    description.end();
 }
 
 void check_object(const StringInfoData &json)
@@ -205,15 +193,15 @@ void check_object(const StringInfoData &json)
                 errhint("Select the members as columns, or build an object with json_build_object()."));
 }
 
-// One column of type json or jsonb is the object itself; other columns are its members. Null: there is no row.
-text *answer_object(const char *key, Query *query, Rows *rows, MemoryContext caller, MemoryContext context)
+// Null: there is no row.
+text *answer_object(const char *key, Query *query, Rows *rows, MemoryContext caller, const Queries &queries)
 {
-    const KeyContext description(key);
+    const KeyContext description(key, queries);
     text *object = nullptr;
     Row row{};
-    if (run(query, rows, context, &row)) {
+    if (run(query, rows, queries.context, &row)) {
         const ColumnList &columns = query->columns;
-        const bool whole = columns.count == 1 && is_json(columns.columns[0]);
+        const bool whole = is_whole_object(columns);
         if (!whole || !row.is_null(columns.columns[0])) {
             MemoryContext spi = MemoryContextSwitchTo(caller);
             StringInfoData out;
@@ -241,6 +229,7 @@ Queries *compile_queries(const Rule &rule, Relation table)
     auto *queries = static_cast<Queries *>(palloc0(sizeof(Queries)));
     queries->has_variant = rule.variant.count > 0;
     queries->serialize = rule.serialize.is("true");
+    queries->table = pstrdup(RelationGetRelationName(table));
     queries->owner = table->rd_rel->relowner;
     queries->search_path = pstrdup(rule.search_path.text());
     queries->context = CurrentMemoryContext;
@@ -250,8 +239,8 @@ Queries *compile_queries(const Rule &rule, Relation table)
     SPI_connect();
     if (queries->has_variant || rule.enrich.count > 0)
         compile_values(rule, row_type, queries);
-    compile_object("data_query", rule.data_query, row_type, queries->context, &queries->data);
-    compile_object("previous_query", rule.previous_query, row_type, queries->context, &queries->previous);
+    compile_object("data_query", rule.data_query, row_type, *queries, &queries->data);
+    compile_object("previous_query", rule.previous_query, row_type, *queries, &queries->previous);
     SPI_finish();
     leave_rule_context(context);
     return queries;
@@ -271,13 +260,13 @@ bool answer(Queries *queries, const Change &change, Answers *answers)
     SPI_connect();
     bool found = true;
     if (queries->data.plan != nullptr) {
-        answers->data = answer_object("data_query", &queries->data, &rows, caller, queries->context);
+        answers->data = answer_object("data_query", &queries->data, &rows, caller, *queries);
         found = answers->data != nullptr;
     }
     if (found && queries->values.plan != nullptr)
         answer_values(queries, &rows, caller, answers);
     if (found && queries->previous.plan != nullptr)
-        answers->previous = answer_object("previous_query", &queries->previous, &rows, caller, queries->context);
+        answers->previous = answer_object("previous_query", &queries->previous, &rows, caller, *queries);
     SPI_finish();
     PopActiveSnapshot();
     leave_rule_context(context);

@@ -1,6 +1,6 @@
 // The SQL of a rule that runs when an event is made: variant and enrich, joined into one statement, data_query and
 // previous_query. Each gets the new row as $1 and the old row as $2 (null where there is none), reads with a snapshot
-// taken under the lock of the event's ordering key (key_lock.hpp), and cannot write.
+// taken under the lock of the event's ordering key (key_lock.hpp), and calls no volatile function, so it only reads.
 //
 // Server regime.
 #pragma once
@@ -25,6 +25,7 @@ struct Queries {
     Query previous;
     bool has_variant;
     bool serialize;
+    const char *table;
     Oid owner;
     const char *search_path;
     MemoryContext context; // the plan's
