@@ -119,7 +119,7 @@ class Demo:
 
 def print_event(message, when):
     event = message.envelope
-    print(f"  {GREEN}{when}{PLAIN}  {event['event_type']:<26} {DIM}{event['initiator_type']:<13}{PLAIN} {what_changed(event)}",
+    print(f"  {GREEN}{when}{PLAIN}  {event['event_type']:<27} {DIM}{event['initiator_type']:<13}{PLAIN} {what_changed(event)}",
           flush=True)
 
 
