@@ -70,6 +70,32 @@ INSERT INTO outbox.slice (slice, writing) SELECT i, i = 0 FROM generate_series(0
 COMMENT ON TABLE outbox.slice IS 'The slices of outbox.event: which one is written now, and since when.';
 COMMENT ON COLUMN outbox.slice.highest_id IS 'Highest id that the slice held when it was last truncated; 0: never truncated.';
 
+-- Events that are owed: their rules say that a change shall go on without its event if that cannot be made. It belongs to
+-- the log, so no dump carries it.
+CREATE TABLE outbox.capture_failure (
+    id          bigint      PRIMARY KEY,
+    failed_at   timestamptz NOT NULL,
+    xid         xid8        NOT NULL,
+    target      regclass    NOT NULL,
+    operation   text        NOT NULL,
+    row_key     jsonb,
+    row_data    jsonb,
+    sqlstate    text        NOT NULL,
+    message     text        NOT NULL,
+    detail      text,
+    hint        text,
+    context     text
+);
+COMMENT ON TABLE outbox.capture_failure IS 'Row changes without their event, which could not be made (rules with on_failure "record"): outbox.reconcile() emits the events and removes the rows.';
+COMMENT ON COLUMN outbox.capture_failure.id IS 'From the clock that events have theirs from: orders a failure among the events.';
+COMMENT ON COLUMN outbox.capture_failure.failed_at IS 'When making the event was last tried.';
+COMMENT ON COLUMN outbox.capture_failure.xid IS 'Top-level transaction of the change.';
+COMMENT ON COLUMN outbox.capture_failure.target IS 'The table; of a partitioned one, the partition.';
+COMMENT ON COLUMN outbox.capture_failure.operation IS 'insert, update or delete.';
+COMMENT ON COLUMN outbox.capture_failure.row_key IS 'The columns that identify the row, as texts; null: none could be read.';
+COMMENT ON COLUMN outbox.capture_failure.row_data IS 'The row as it was written (of a delete, as it was), as texts, not masked: the columns that its event would be made of. Null: it could not be read, or is too large.';
+COMMENT ON COLUMN outbox.capture_failure.sqlstate IS 'Of the error; message, detail, hint and context are its texts.';
+
 -- Event ids that callers of outbox.emit() chose themselves: what makes a second emit of one do nothing.
 CREATE TABLE outbox.emitted (
     event_id    uuid    PRIMARY KEY,
@@ -138,7 +164,7 @@ BEGIN
         EXECUTE format('CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON %s'
                        ' FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_foreign_row()', target);
     END LOOP;
-    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.emitted', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
+    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.capture_failure', 'outbox.emitted', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
         EXECUTE format('CREATE TRIGGER skip_replicated_row BEFORE INSERT OR UPDATE OR DELETE ON %s'
                        ' FOR EACH ROW EXECUTE FUNCTION outbox.skip_replicated_row()', target);
         EXECUTE format('ALTER TABLE %s ENABLE REPLICA TRIGGER skip_replicated_row', target);
@@ -166,6 +192,33 @@ CREATE FUNCTION outbox.untrack(target regclass, if_exists boolean DEFAULT false)
     AS 'MODULE_PATHNAME', 'outbox_untrack';
 COMMENT ON FUNCTION outbox.untrack(regclass, boolean) IS
     'Stops capturing a table. Events already written are relayed. Errors: undefined_object if the table is not tracked, unless if_exists.';
+
+CREATE FUNCTION outbox.preview(
+    target             regclass,
+    op                 text,
+    old                jsonb,
+    new                jsonb,
+    OUT event_type     text,
+    OUT entity_type    text,
+    OUT entity_id      text,
+    OUT ordering_key   text,
+    OUT payload        json,
+    OUT workspace_id   text,
+    OUT project_id     text,
+    OUT initiator_id   text,
+    OUT initiator_type text,
+    OUT schema_version text
+) RETURNS SETOF record
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_preview';
+COMMENT ON FUNCTION outbox.preview(regclass, text, jsonb, jsonb) IS
+    'The event that a change of a tracked table would make, by its rule; no row if it would make none. Nothing is written. op: insert, update, delete or truncate; old and new: the row before and after, null where the operation has none. Columns left out are null; of an update''s new row, as in the old one. Errors: undefined_object if the table is not tracked, insufficient_privilege unless the caller owns it, invalid_parameter_value.';
+
+CREATE FUNCTION outbox.capture_off(reason text DEFAULT NULL) RETURNS void
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_capture_off';
+COMMENT ON FUNCTION outbox.capture_off(text) IS
+    'Captures nothing until the end of the transaction. At its commit an event outbox.uncaptured per table tells consumers how many changes they have missed, who decided it and why. reason null: none given.';
 
 CREATE FUNCTION outbox.rule_of(arguments bytea) RETURNS jsonb
     LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
@@ -294,6 +347,20 @@ CREATE FUNCTION outbox.stats(
 COMMENT ON FUNCTION outbox.stats() IS
     'A row per relay and lane: state, since when and why, and counts since the server started (docs/relay.md names each). backlog counts events not yet settled; memory is in bytes.';
 
+CREATE FUNCTION outbox.capture_stats(
+    OUT target       regclass,
+    OUT events       bigint,
+    OUT failures     bigint,
+    OUT suppressed   bigint,
+    OUT oversized    bigint,
+    OUT last_event   timestamptz,
+    OUT last_failure timestamptz
+) RETURNS SETOF record
+    LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_capture_stats';
+COMMENT ON FUNCTION outbox.capture_stats() IS
+    'A row per table of this database with what capture did since the server started, in transactions that committed: events written, failures recorded, changes suppressed by outbox.capture_off(), events whose payload was truncated for its size. A partition counts by itself. target null: the sum of all tables, of any database, beyond the 1024 that are counted.';
+
 CREATE VIEW outbox.stat_relay AS SELECT * FROM outbox.stats();
 COMMENT ON VIEW outbox.stat_relay IS 'outbox.stats() as a view.';
 
@@ -303,7 +370,7 @@ COMMENT ON VIEW outbox.stat_relay IS 'outbox.stats() as a view.';
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA outbox FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA outbox FROM PUBLIC;
 GRANT USAGE ON SCHEMA outbox TO pg_monitor;
-GRANT EXECUTE ON FUNCTION outbox.stats(), outbox.rule_of(bytea) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION outbox.stats(), outbox.capture_stats(), outbox.rule_of(bytea) TO pg_monitor;
 GRANT SELECT ON outbox.stat_relay, outbox.rules TO pg_monitor;
 
 -- What pg_dump carries: relays. Never the log or the progress: their transaction ids mean nothing elsewhere.

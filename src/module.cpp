@@ -6,6 +6,7 @@
 #include "relay/utility_hook.hpp"
 #include "relay/launcher.hpp"
 #include "relay/registry.hpp"
+#include "stats/capture_stats.hpp"
 #include "stats/lane_stats.hpp"
 #include "transport/amqp_url.hpp"
 
@@ -29,6 +30,7 @@ void request_shmem()
     outbox::log::request_clock_shmem();
     outbox::relay::request_registry_shmem();
     outbox::stats::request_lane_stats_shmem();
+    outbox::stats::request_capture_stats_shmem();
 }
 
 void attach_shmem()
@@ -38,6 +40,7 @@ void attach_shmem()
     outbox::log::attach_clock_shmem();
     outbox::relay::attach_registry_shmem();
     outbox::stats::attach_lane_stats_shmem();
+    outbox::stats::attach_capture_stats_shmem();
 }
 
 bool find_url_problem(const char *url, const char **problem, const char **hint)

@@ -4,6 +4,7 @@
 #include "capture/payload.hpp"
 #include "capture/queries.hpp"
 #include "pg/settings.hpp"
+#include "stats/capture_counts.hpp"
 
 extern "C" {
 #include "utils/builtins.h"
@@ -62,7 +63,7 @@ bool ask_queries(const CapturePlan &plan, const Change &change, Purpose purpose,
 }
 
 // A message that no broker takes would hold up all behind it.
-void limit_payload(const CapturePlan &plan, const Row &row, Relation table, log::NewEvent *event)
+void limit_payload(const CapturePlan &plan, const Row &row, Relation table, Purpose purpose, log::NewEvent *event)
 {
     const std::size_t limit = plan.max_payload_size > 0 ? static_cast<std::size_t>(plan.max_payload_size)
                                                         : static_cast<std::size_t>(pg::settings::max_event_size) * 1024;
@@ -76,6 +77,8 @@ void limit_payload(const CapturePlan &plan, const Row &row, Relation table, log:
                 errhint("Exclude large columns, raise the rule's \"max_event_size\", or set its \"on_oversize\" to "
                         "\"truncate\"."));
     event->payload = truncated_payload(plan, row, size);
+    if (purpose == Purpose::log)
+        stats::count_capture(RelationGetRelid(table), stats::CaptureCount::oversized);
 }
 
 } // namespace
@@ -100,7 +103,7 @@ bool make_event(CapturePlan *plan, const Change &change, Relation table, Purpose
     const bool found = plan->queries == nullptr || ask_queries(*plan, change, purpose, event, &answers);
     if (found) {
         event->payload = write_payload(plan, change, plan->queries != nullptr ? &answers : nullptr);
-        limit_payload(*plan, change.row, table, event);
+        limit_payload(*plan, change.row, table, purpose, event);
     }
     leave_canonical_settings(nest_level);
     return found;

@@ -169,6 +169,7 @@ CapturePlan *compile_plan(const Rule &rule, Relation table)
     plan->initiator_type_setting = compile_setting(rule.initiator_type_setting);
     plan->max_payload_size = rule.max_event_size.count > 0 ? pg_strtoint32(rule.max_event_size.text()) : 0;
     plan->truncate_oversize = rule.on_oversize.is("truncate");
+    plan->record_failures = rule.on_failure.is("record");
     plan->queries = compile_queries(rule, table);
     return plan;
 }

@@ -52,6 +52,7 @@ struct CapturePlan {
 
     int max_payload_size; // bytes; 0: the setting counts
     bool truncate_oversize;
+    bool record_failures; // a change of a row goes on without its event if that cannot be made
 
     SettingsMask settings; // what any value's text depends on
     List *row_types;       // relations of composite types: the settings were found in them

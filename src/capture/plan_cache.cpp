@@ -68,7 +68,7 @@ void describe_rule_error(void *arg)
                RelationGetRelationName(call->tg_relation));
 }
 
-CapturePlan *make_plan(const TriggerData *call, MemoryContext context)
+CapturePlan *compile_for(const TriggerData *call, MemoryContext context)
 {
     ErrorContextCallback description{
         .previous = error_context_stack, .callback = describe_rule_error, .arg = const_cast<TriggerData *>(call)};
@@ -85,14 +85,25 @@ CapturePlan *make_plan(const TriggerData *call, MemoryContext context)
     return plan;
 }
 
-CapturePlan *cache_new_plan(const TriggerData *call)
+} // namespace
+
+CapturePlan *find_plan(const TriggerData *call)
+{
+    if (cached_plans == nullptr)
+        create_cache();
+    const auto *cached =
+        static_cast<CachedPlan *>(hash_search(cached_plans, &call->tg_trigger->tgoid, HASH_FIND, nullptr));
+    return likely(cached != nullptr && !cached->stale) ? cached->plan : nullptr;
+}
+
+CapturePlan *make_plan(const TriggerData *call)
 {
     retire_stale_plans();
     const std::uint64_t changes_before = changes_seen;
 
     // The caller's context has it until it is complete: an error frees it.
     MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "outbox capture plan", ALLOCSET_SMALL_SIZES);
-    CapturePlan *plan = make_plan(call, context);
+    CapturePlan *plan = compile_for(call, context);
 
     auto *cached = static_cast<CachedPlan *>(hash_search(cached_plans, &call->tg_trigger->tgoid, HASH_ENTER, nullptr));
     MemoryContextSetParent(context, CacheMemoryContext);
@@ -102,19 +113,6 @@ CapturePlan *cache_new_plan(const TriggerData *call)
     // The caller's lock keeps the table as the plan saw it for this call. The next one makes it again.
     cached->stale = changes_seen != changes_before;
     return plan;
-}
-
-} // namespace
-
-CapturePlan *plan_of_trigger(const TriggerData *call)
-{
-    if (cached_plans == nullptr)
-        create_cache();
-    const auto *cached =
-        static_cast<CachedPlan *>(hash_search(cached_plans, &call->tg_trigger->tgoid, HASH_FIND, nullptr));
-    if (likely(cached != nullptr && !cached->stale))
-        return cached->plan;
-    return cache_new_plan(call);
 }
 
 } // namespace outbox::capture

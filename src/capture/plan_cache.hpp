@@ -17,7 +17,10 @@ extern "C" {
 
 namespace outbox::capture {
 
-// Raises what is wrong with the rule in the trigger's argument.
-CapturePlan *plan_of_trigger(const TriggerData *call);
+// The plan that is there; null: it is to be made.
+CapturePlan *find_plan(const TriggerData *call);
+
+// Makes the plan. Raises what is wrong with the rule in the trigger's argument.
+CapturePlan *make_plan(const TriggerData *call);
 
 } // namespace outbox::capture

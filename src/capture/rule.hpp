@@ -86,6 +86,10 @@ struct ColumnKey {
 inline constexpr int column_key_count = 10;
 int column_keys(const Rule &rule, ColumnKey *keys);
 
+// The columns of the primary key, or of the index that the table's owner declared to be its replica identity; none: it
+// has neither.
+Value key_columns(Relation table);
+
 // entity_name: the default entity, the name of the table the rule was written for. Raises
 // invalid_table_definition if the table has no usable key and the rule names none.
 void complete_rule(Rule *rule, Relation table, const char *entity_name);

@@ -4,8 +4,13 @@
 // of one.
 //
 // Server regime.
+#include "capture/capture_off.hpp"
+#include "capture/failure.hpp"
 #include "capture/new_event.hpp"
 #include "capture/plan_cache.hpp"
+#include "capture/trigger_rule.hpp"
+#include "pg/attempt.hpp"
+#include "stats/capture_counts.hpp"
 
 namespace outbox::capture {
 
@@ -37,16 +42,87 @@ TupleTableSlot *new_row(const TriggerData *call)
     return TRIGGER_FIRED_BY_INSERT(call->tg_event) ? call->tg_trigslot : call->tg_newslot;
 }
 
-void capture(CapturePlan *plan, const TriggerData *call)
+Operation fired_operation(const TriggerData *call)
+{
+    if (TRIGGER_FIRED_BY_INSERT(call->tg_event))
+        return Operation::insert;
+    if (TRIGGER_FIRED_BY_DELETE(call->tg_event))
+        return Operation::remove;
+    return TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? Operation::update : Operation::truncate;
+}
+
+// Returns false if there is no event to write.
+bool make(CapturePlan *plan, const TriggerData *call, log::NewEvent *event)
 {
     Change change;
     if (TRIGGER_FIRED_BY_TRUNCATE(call->tg_event))
         change = truncation();
     else if (!find_change(*plan, old_row(call), new_row(call), &change))
+        return false;
+    return make_event(plan, change, call->tg_relation, Purpose::log, event);
+}
+
+// Each statement, and each partition in it, has an FmgrInfo of its own for the trigger.
+void warn_once(FmgrInfo *statement, const TriggerData *call, const ErrorData &error)
+{
+    static char warned;
+    if (statement->fn_extra == &warned)
+        return;
+    statement->fn_extra = &warned;
+    ereport(
+        WARNING, errcode(error.sqlerrcode),
+        errmsg("changes of table \"%s\" went on without their events", RelationGetRelationName(call->tg_relation)),
+        errdetail("The first error: %s", error.message != nullptr ? error.message : "none given"),
+        errhint("outbox.capture_failure holds them; when the cause is mended, outbox.reconcile() emits the events."));
+}
+
+void go_on_without_event(FunctionCallInfo fcinfo, const TriggerData *call, const ErrorData &error)
+{
+    const Operation operation = fired_operation(call);
+    record_failure(call->tg_relation, parse_trigger_rule(*call->tg_trigger), operation,
+                   operation == Operation::remove ? old_row(call) : new_row(call), error);
+    stats::count_capture(RelationGetRelid(call->tg_relation), stats::CaptureCount::failures);
+    warn_once(fcinfo->flinfo, call, error);
+}
+
+// A late event of a TRUNCATE would tell readers to drop what has been written since.
+bool may_record(const TriggerData *call)
+{
+    return !TRIGGER_FIRED_BY_TRUNCATE(call->tg_event);
+}
+
+// Null: the rule cannot be compiled, which is recorded. What on_failure says can be read from it all the same.
+CapturePlan *plan_of_trigger(FunctionCallInfo fcinfo, const TriggerData *call)
+{
+    CapturePlan *plan = find_plan(call);
+    if (likely(plan != nullptr))
+        return plan;
+    if (!may_record(call) || !parse_trigger_rule(*call->tg_trigger).on_failure.is("record"))
+        return make_plan(call);
+    if (const ErrorData *error = pg::attempt([&] { plan = make_plan(call); }))
+        go_on_without_event(fcinfo, call, *error);
+    return plan;
+}
+
+// Only the making of the event is in a subtransaction: with its insert in there, each row would use up a transaction
+// id.
+void capture(FunctionCallInfo fcinfo, const TriggerData *call)
+{
+    CapturePlan *plan = plan_of_trigger(fcinfo, call);
+    if (plan == nullptr)
         return;
     log::NewEvent event;
-    if (make_event(plan, change, call->tg_relation, Purpose::log, &event))
-        log::append(event);
+    bool made = false;
+    if (likely(!plan->record_failures || !may_record(call))) {
+        made = make(plan, call, &event);
+    } else if (const ErrorData *error = pg::attempt([&] { made = make(plan, call, &event); })) {
+        go_on_without_event(fcinfo, call, *error);
+        return;
+    }
+    if (!made)
+        return;
+    log::append(event);
+    stats::count_capture(RelationGetRelid(call->tg_relation), stats::CaptureCount::events);
 }
 
 } // namespace
@@ -66,6 +142,9 @@ Datum outbox_capture(PG_FUNCTION_ARGS)
     const auto *call = reinterpret_cast<TriggerData *>(fcinfo->context);
     check_call(call);
 
-    capture(plan_of_trigger(call), call);
+    if (unlikely(capture_is_off()))
+        count_uncaptured(call->tg_relation, fired_operation(call));
+    else
+        capture(fcinfo, call);
     return PointerGetDatum(nullptr);
 }

@@ -5,6 +5,7 @@
 
 #include "log/clock.hpp"
 #include "log/event_id.hpp"
+#include "log/insert.hpp"
 #include "log/write_target.hpp"
 #include "pg/extension.hpp"
 
@@ -14,8 +15,7 @@ extern "C" {
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/index.h"
-#include "executor/executor.h"
+#include "executor/tuptable.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
@@ -152,37 +152,11 @@ TupleTableSlot *form_row(const WriteTarget &target, const NewEvent &event, Event
     return row.store();
 }
 
-void insert_into_index(Relation slice, Relation index, IndexInfo *info, TupleTableSlot *row, EState *estate)
-{
-    Datum values[INDEX_MAX_KEYS];
-    bool is_null[INDEX_MAX_KEYS];
-    FormIndexDatum(info, row, estate, values, is_null);
-    index_insert(index, values, is_null, &row->tts_tid, slice,
-                 index->rd_index->indisunique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, info);
-}
-
-// An index on expressions or with a predicate: none of ours, but an owner may add one.
-void insert_into_computed_index(Relation slice, Relation index, TupleTableSlot *row)
-{
-    EState *estate = CreateExecutorState();
-    ExprContext *context = GetPerTupleExprContext(estate);
-    context->ecxt_scantuple = row;
-    IndexInfo *info = BuildIndexInfo(index);
-    ExprState *predicate = ExecPrepareQual(info->ii_Predicate, estate);
-    if (ExecQual(predicate, context))
-        insert_into_index(slice, index, info, row, estate);
-    FreeExecutorState(estate);
-}
-
 void insert_into_indexes(const WriteTarget &target, Relation slice, TupleTableSlot *row)
 {
     for (int i = 0; i < target.index_count; i++) {
         Relation index = index_open(target.indexes[i], RowExclusiveLock);
-        IndexInfo *info = target.index_infos[i];
-        if (info->ii_Expressions == NIL && info->ii_Predicate == NIL)
-            insert_into_index(slice, index, info, row, nullptr);
-        else
-            insert_into_computed_index(slice, index, row);
+        insert_into_index(slice, index, target.index_infos[i], row);
         index_close(index, NoLock);
     }
 }
