@@ -2,6 +2,8 @@
 
 #include "capture/json_writer.hpp"
 
+#include "capture/mask.hpp"
+
 extern "C" {
 #include "catalog/pg_type.h"
 #include "common/shortest_dec.h"
@@ -143,6 +145,7 @@ void write_plain(StringInfo out, Format format, Datum value)
         out->len += pg_ltoa(DatumGetInt32(value), reserve(out, number_room));
         return;
     case Format::int8:
+    case Format::int8_string:
         out->len += pg_lltoa(DatumGetInt64(value), reserve(out, number_room));
         return;
     case Format::float4:
@@ -150,6 +153,7 @@ void write_plain(StringInfo out, Format format, Datum value)
     case Format::float8:
         return write_float(out, DatumGetFloat8(value), false);
     case Format::numeric:
+    case Format::numeric_string:
         return append_cstring(out, DatumGetCString(DirectFunctionCall1(numeric_out, value)));
     case Format::uuid:
         return write_uuid(out, DatumGetUUIDP(value));
@@ -263,6 +267,15 @@ ValueFormat format_of_type(Oid type)
     }
 }
 
+ValueFormat number_as_string(ValueFormat format)
+{
+    if (format.format == Format::int8)
+        format.format = Format::int8_string;
+    else if (format.format == Format::numeric)
+        format.format = Format::numeric_string;
+    return format;
+}
+
 void write_json_string(StringInfo out, const char *string, std::size_t size)
 {
     append_bytes(out, "\"", 1);
@@ -297,6 +310,8 @@ void write_json(StringInfo out, const ValueFormat &format, Datum value)
     case Format::date:
     case Format::timestamp:
     case Format::timestamptz:
+    case Format::int8_string:
+    case Format::numeric_string:
         append_bytes(out, "\"", 1);
         write_plain(out, format.format, value);
         return append_bytes(out, "\"", 1);
@@ -307,6 +322,12 @@ void write_json(StringInfo out, const ValueFormat &format, Datum value)
         write_plain(out, format.format, value);
         return quote_unless_number(out, start);
     }
+    case Format::hidden:
+        return append_bytes(out, "null", 4);
+    case Format::redacted:
+        return append_cstring(out, "\"[redacted]\"");
+    case Format::sha256:
+        return write_sha256(out, *format.hashed, value);
     default:
         return write_plain(out, format.format, value);
     }

@@ -28,17 +28,26 @@ enum class Format : std::uint8_t {
     timestamptz,
     json,
     jsonb,
-    other, // the server's to_json()
+    other,          // the server's to_json()
+    int8_string,    // numbers as JSON strings
+    numeric_string, //
+    hidden,         // null, whatever the value is
+    redacted,       // a constant string
+    sha256,         // a salted hash of the value's text
 };
 
 // How the values of one type are written.
 struct ValueFormat {
     Format format;
-    FmgrInfo *to_json; // format other: prepared for the type
+    FmgrInfo *to_json;         // format other: prepared for the type
+    const ValueFormat *hashed; // format sha256: how the text is written
 };
 
 // Allocates in the current memory context.
 ValueFormat format_of_type(Oid type);
+
+// int8 and numeric as JSON strings, for readers that round large numbers; any other format as it is.
+ValueFormat number_as_string(ValueFormat format);
 
 // The value as JSON.
 void write_json(StringInfo out, const ValueFormat &format, Datum value);

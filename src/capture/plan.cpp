@@ -1,6 +1,7 @@
 #include "capture/plan.hpp"
 
 #include "capture/condition.hpp"
+#include "capture/mask.hpp"
 #include "capture/queries.hpp"
 
 extern "C" {
@@ -57,6 +58,15 @@ ColumnList compile_list(const Value &names, TupleDesc columns, CapturePlan *plan
     return list;
 }
 
+// How data and previous_attributes show the column.
+ValueFormat shown_format(const Rule &rule, const char *name, const ValueFormat &plain)
+{
+    for (int i = 0; i < rule.mask.count; i++)
+        if (strcmp(rule.mask.names[i], name) == 0)
+            return mask_format(plain, rule.mask.items[i]);
+    return rule.numbers.is("string") ? number_as_string(plain) : plain;
+}
+
 void compile_captured_columns(const Rule &rule, Relation table, CapturePlan *plan)
 {
     TupleDesc columns = RelationGetDescr(table);
@@ -65,8 +75,11 @@ void compile_captured_columns(const Rule &rule, Relation table, CapturePlan *pla
         if (!can_capture(TupleDescAttr(columns, i)))
             continue;
         const char *name = NameStr(TupleDescAttr(columns, i)->attname);
-        if (rule.columns.count > 0 ? contains(rule.columns, name) : !contains(rule.exclude, name))
-            plan->columns[plan->column_count++] = compile_column(columns, i, plan);
+        if (rule.columns.count > 0 ? !contains(rule.columns, name) : contains(rule.exclude, name))
+            continue;
+        Column *column = &plan->columns[plan->column_count++];
+        *column = compile_column(columns, i, plan);
+        column->format = shown_format(rule, name, column->format);
     }
     if (plan->column_count == 0)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -1,7 +1,7 @@
-// The broker's URL holds a password, and a setting's value has many readers: SHOW, pg_settings (its reset_val
-// bypasses show hooks), and the server's log when a reload changes it. So the value the server keeps is always
-// the constant `hidden`; the real one travels in the check hook's `extra`, which only the assign hook sees.
-// As the constant never changes, a reload that changes the URL logs nothing either.
+// The broker's URL and the salt of masks are secrets, and a setting's value has many readers: SHOW, pg_settings (its
+// reset_val bypasses show hooks), and the server's log when a reload changes it. So the value the server keeps is
+// always the constant `hidden`; the real one travels in the check hook's `extra`, which only the assign hook sees. As
+// the constant never changes, a reload that changes the secret logs nothing either.
 #include "pg/settings.hpp"
 
 #include "pg/compat.hpp"
@@ -34,8 +34,11 @@ namespace {
 
 constexpr char hidden[] = "(hidden)";
 
-char *shown_amqp_url; // the server's variable: always `hidden`
+// The server's variables: always `hidden`.
+char *shown_amqp_url;
+char *shown_mask_salt;
 const char *real_amqp_url = "";
+const char *real_mask_salt = "";
 UrlCheck find_url_problem;
 
 char *copy_for_guc(const char *value)
@@ -47,22 +50,16 @@ char *copy_for_guc(const char *value)
     return copy;
 }
 
-bool check_amqp_url(char **new_value, void **extra, GucSource)
+// The constant comes back where the server copies settings from one process to another.
+const char *given_secret(const char *new_value)
 {
-    // The constant comes back where the server copies settings from one process to another.
-    const char *url = std::strcmp(*new_value, hidden) == 0 ? "" : *new_value;
+    return std::strcmp(new_value, hidden) == 0 ? "" : new_value;
+}
 
-    const char *problem = nullptr;
-    const char *hint = nullptr;
-    if (*url != '\0' && find_url_problem(url, &problem, &hint)) {
-        // Without a message of ours the server would print the value, password and all.
-        GUC_check_errmsg("invalid value for parameter \"outbox_relay.amqp_url\": %s", problem);
-        if (hint != nullptr)
-            GUC_check_errhint("%s", hint);
-        return false;
-    }
-
-    char *kept = copy_for_guc(url);
+// Moves the secret into `extra`, and the constant into its place.
+bool hide(const char *secret, char **new_value, void **extra)
+{
+    char *kept = copy_for_guc(secret);
     char *shown = copy_for_guc(hidden);
     if (kept == nullptr || shown == nullptr) {
         compat::guc_release(kept);
@@ -75,9 +72,35 @@ bool check_amqp_url(char **new_value, void **extra, GucSource)
     return true;
 }
 
+bool check_amqp_url(char **new_value, void **extra, GucSource)
+{
+    const char *url = given_secret(*new_value);
+    const char *problem = nullptr;
+    const char *hint = nullptr;
+    if (*url != '\0' && find_url_problem(url, &problem, &hint)) {
+        // Without a message of ours the server would print the value, password and all.
+        GUC_check_errmsg("invalid value for parameter \"outbox_relay.amqp_url\": %s", problem);
+        if (hint != nullptr)
+            GUC_check_errhint("%s", hint);
+        return false;
+    }
+
+    return hide(url, new_value, extra);
+}
+
+bool check_mask_salt(char **new_value, void **extra, GucSource)
+{
+    return hide(given_secret(*new_value), new_value, extra);
+}
+
 void assign_amqp_url(const char *, void *extra)
 {
     real_amqp_url = static_cast<const char *>(extra);
+}
+
+void assign_mask_salt(const char *, void *extra)
+{
+    real_mask_salt = static_cast<const char *>(extra);
 }
 
 bool check_databases(char **new_value, void **, GucSource)
@@ -104,6 +127,11 @@ const char *amqp_url()
     return real_amqp_url;
 }
 
+const char *mask_salt()
+{
+    return real_mask_salt;
+}
+
 void define(UrlCheck check)
 {
     find_url_problem = check;
@@ -111,6 +139,9 @@ void define(UrlCheck check)
     DefineCustomStringVariable("outbox_relay.amqp_url", "The broker: amqp://user:password@host:port/vhost.",
                                "Empty: no broker is set. The value is never shown.", &shown_amqp_url, "", PGC_SIGHUP,
                                GUC_SUPERUSER_ONLY, check_amqp_url, assign_amqp_url, nullptr);
+    DefineCustomStringVariable("outbox_relay.mask_salt", "Secret that hashes of masked columns begin with.",
+                               "Rules that mask by sha256 need it. The value is never shown.", &shown_mask_salt, "",
+                               PGC_SIGHUP, GUC_SUPERUSER_ONLY, check_mask_salt, assign_mask_salt, nullptr);
     DefineCustomStringVariable("outbox_relay.databases", "Databases to relay from, separated by commas.",
                                "Empty: every database that has the extension.", &databases, "", PGC_SIGHUP, 0,
                                check_databases, nullptr, nullptr);

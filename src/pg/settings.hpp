@@ -15,6 +15,9 @@ void define(UrlCheck check);
 // SHOW, pg_settings and the server's log see a constant in its place.
 const char *amqp_url();
 
+// What hashes of masked values begin with: as secret as a password, and hidden like one. Empty: not set.
+const char *mask_salt();
+
 extern char *databases;        // comma-separated names; empty: every database that has the extension
 extern int heartbeat;          // seconds
 extern int connect_timeout;    // milliseconds
