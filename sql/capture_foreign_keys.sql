@@ -38,6 +38,13 @@ SELECT outbox.track('tree') IS NOT NULL AS tracked;
 INSERT INTO tree VALUES (1, NULL), (2, 1), (3, 1), (4, 2), (5, 4);
 DELETE FROM tree WHERE id IN (1, 4);
 SELECT event_type, count(*), count(DISTINCT entity_id) FROM seen WHERE entity_type = 'tree' GROUP BY 1 ORDER BY 1;
+-- What a cascade changes waits behind the statement's own changes: its events are in order, unlike a trigger's (capture_triggers).
+CREATE TABLE chain (id int PRIMARY KEY, up int REFERENCES chain ON UPDATE CASCADE);
+SELECT outbox.track('chain') IS NOT NULL AS tracked;
+INSERT INTO chain VALUES (1, NULL), (2, 1);
+UPDATE chain SET id = id + 10;
+SELECT payload -> 'data' AS data, payload -> 'previous_attributes' AS previous FROM seen WHERE event_type = 'chain.updated' ORDER BY id;
+TABLE chain ORDER BY id;
 
 -- Constraints that wait for the commit: its failure takes the events along.
 CREATE TABLE waiting (id int PRIMARY KEY, parent int REFERENCES parent DEFERRABLE INITIALLY DEFERRED, place int UNIQUE DEFERRABLE INITIALLY DEFERRED);
