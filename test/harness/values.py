@@ -322,7 +322,7 @@ BUILT_IN = {
     "oid": unsigned(32), "xid": unsigned(32), "cid": unsigned(32), "xid8": unsigned(64),
     "text": text, "varchar": text, "bpchar": text, "refcursor": text,
     "name": lambda rng: text(rng)[:15],
-    "char": lambda rng: chr(rng.randrange(1, 128)),
+    "char": lambda rng: rng.choice(("é", "漢", chr(rng.randrange(1, 128)))),
     "bytea": some_bytes, "bit": bits, "varbit": bits, "uuid": uuid,
     "date": infinite_or(date), "timestamp": infinite_or(timestamp), "timestamptz": infinite_or(timestamptz),
     "time": lambda rng: rng.choice(("24:00:00", clock(rng))), "timetz": lambda rng: clock(rng) + zone(rng), "interval": interval,
