@@ -3,6 +3,7 @@
 #include "capture/target.hpp"
 #include "capture/trigger_rule.hpp"
 #include "pg/compat.hpp"
+#include "pg/extension.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -16,7 +17,7 @@ namespace {
 
 const Trigger *find_row_trigger(Relation table)
 {
-    const Oid capture = capture_function();
+    const Oid capture = pg::function_oid("capture");
     const TriggerDesc *triggers = table->trigdesc;
     for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
         if (triggers->triggers[i].tgfoid == capture && TRIGGER_FOR_ROW(triggers->triggers[i].tgtype))
