@@ -43,7 +43,6 @@ SELECT outbox.track(target, common || rule)
             "entity_id": "issue_id",
             "verbs": {"insert": "updated", "update": "updated", "delete": "updated", "truncate": null},
             "watch": ["assignee_id", "deleted_at"],
-            "variant": "SELECT prefix_of(type_id) FROM issues WHERE id = (coalesce($1, $2)).issue_id",
             "data_query": "SELECT * FROM workitem WHERE id = (coalesce($1, $2)).issue_id AND deleted_at IS NULL",
             "previous_query": "SELECT ids_before(assignee_ids((coalesce($1, $2)).issue_id), CASE WHEN $1.deleted_at IS NULL THEN $1.assignee_id END, CASE WHEN $2.deleted_at IS NULL THEN $2.assignee_id END) AS assignee_ids"}'),
         ('issue_labels', '{
@@ -51,7 +50,6 @@ SELECT outbox.track(target, common || rule)
             "entity_id": "issue_id",
             "verbs": {"insert": "updated", "update": "updated", "delete": "updated", "truncate": null},
             "watch": ["label_id", "deleted_at"],
-            "variant": "SELECT prefix_of(type_id) FROM issues WHERE id = (coalesce($1, $2)).issue_id",
             "data_query": "SELECT * FROM workitem WHERE id = (coalesce($1, $2)).issue_id AND deleted_at IS NULL",
             "previous_query": "SELECT ids_before(label_ids((coalesce($1, $2)).issue_id), CASE WHEN $1.deleted_at IS NULL THEN $1.label_id END, CASE WHEN $2.deleted_at IS NULL THEN $2.label_id END) AS label_ids"}'),
         ('issue_comments', '{"entity": "workitem.comment"}'),

@@ -33,6 +33,13 @@ UPDATE asset SET kind = 'avatar' WHERE id = 2;
 UPDATE asset SET kind = 'attachment' WHERE id = 2;
 SELECT type, entity FROM written OFFSET 4;
 
+-- Who made it leave is in the row as it was left, the event's data in the row as it met the condition.
+CREATE TABLE owned (id int PRIMARY KEY, kind text, changed_by text);
+SELECT outbox.track('owned', '{"condition": "kind = ''a''", "initiator_id": "changed_by"}') IS NOT NULL AS tracked;
+INSERT INTO owned VALUES (1, 'a', 'ann');
+UPDATE owned SET kind = 'b', changed_by = 'bob';
+SELECT event_type, initiator_id, payload -> 'data' ->> 'changed_by' AS changed_by FROM outbox.event WHERE id > :start AND entity_type = 'owned' ORDER BY id;
+
 -- The text of constants is read by fixed settings, and names by the rule's search_path.
 CREATE FUNCTION is_early(date) RETURNS boolean IMMUTABLE LANGUAGE sql RETURN $1 < DATE '2025-03-04';
 CREATE TABLE day (id date PRIMARY KEY);

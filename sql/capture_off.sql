@@ -25,6 +25,7 @@ COMMIT;
 INSERT INTO item VALUES (5, 'after');
 SELECT type, entity_type, entity_id, mine, data::jsonb - 'user' AS data FROM written;
 SELECT DISTINCT (payload -> 'data' ->> 'user') = session_user AS named FROM outbox.event WHERE event_type = 'outbox.uncaptured' AND id > :start;
+SELECT suppressed FROM outbox.capture_stats() WHERE target = 'item'::regclass;
 
 -- Nothing changed, or all of it rolled back: nothing to tell.
 BEGIN;

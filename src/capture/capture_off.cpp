@@ -4,6 +4,7 @@
 #include "capture/target.hpp"
 #include "log/append.hpp"
 #include "pg/extension.hpp"
+#include "stats/capture_counts.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -187,6 +188,7 @@ void count_uncaptured(Relation table, Operation operation)
         MemoryContextSwitchTo(caller);
     }
     entry->changes[static_cast<int>(operation)]++;
+    stats::count_capture(RelationGetRelid(table), stats::CaptureCount::suppressed);
 }
 
 } // namespace outbox::capture

@@ -36,6 +36,7 @@ bool find_update(const CapturePlan &plan, Change *change)
 // leaves it a delete.
 bool find_change(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row, Change *change)
 {
+    change->latest = row_of(plan, new_row != nullptr ? new_row : old_row);
     if (plan.condition != nullptr) {
         old_row = old_row != nullptr && meets(*plan.condition, old_row) ? old_row : nullptr;
         new_row = new_row != nullptr && meets(*plan.condition, new_row) ? new_row : nullptr;

@@ -11,6 +11,7 @@ struct Change {
     TupleTableSlot *old_row;
     Row row; // what the event is about: the new row; of a removed one, the old row
     Row before;
+    Row latest; // the row as the user left it, which says who that was; of a removed one, as it was
     std::int16_t changed[MaxHeapAttributeNumber]; // places in plan.columns
     int changed_count;
 };

@@ -44,7 +44,7 @@ void set_context(const CapturePlan &plan, const Change &change, Relation table, 
     event->ordering_key = key_text(plan.ordering_key, change.row);
     event->workspace_id = first_text(plan.workspace_id, change.row);
     event->project_id = first_text(plan.project_id, change.row);
-    event->initiator_id = first_text(plan.initiator_id, change.row);
+    event->initiator_id = first_text(plan.initiator_id, change.latest);
 }
 
 bool ask_queries(const CapturePlan &plan, const Change &change, Purpose purpose, log::NewEvent *event, Answers *answers)

@@ -61,27 +61,14 @@ void retire_stale_plans()
     }
 }
 
-void describe_rule_error(void *arg)
-{
-    const auto *call = static_cast<const TriggerData *>(arg);
-    errcontext("rule of trigger \"%s\" of table \"%s\"", call->tg_trigger->tgname,
-               RelationGetRelationName(call->tg_relation));
-}
-
 CapturePlan *compile_for(const TriggerData *call, MemoryContext context)
 {
-    ErrorContextCallback description{
-        .previous = error_context_stack, .callback = describe_rule_error, .arg = const_cast<TriggerData *>(call)};
-    error_context_stack = &description;
-
     Rule rule = parse_trigger_rule(*call->tg_trigger);
     complete_trigger_rule(&rule, *call->tg_trigger, call->tg_relation);
 
     MemoryContext caller = MemoryContextSwitchTo(context);
     CapturePlan *plan = compile_plan(rule, call->tg_relation);
     MemoryContextSwitchTo(caller);
-
-    error_context_stack = description.previous;
     return plan;
 }
 

@@ -91,15 +91,31 @@ bool may_record(const TriggerData *call)
     return !TRIGGER_FIRED_BY_TRUNCATE(call->tg_event);
 }
 
+void describe_rule_error(void *arg)
+{
+    const auto *call = static_cast<const TriggerData *>(arg);
+    errcontext("rule of trigger \"%s\" of table \"%s\"", call->tg_trigger->tgname,
+               RelationGetRelationName(call->tg_relation));
+}
+
 // Null: the rule cannot be compiled, which is recorded. What on_failure says can be read from it all the same.
 CapturePlan *plan_of_trigger(FunctionCallInfo fcinfo, const TriggerData *call)
 {
     CapturePlan *plan = find_plan(call);
     if (likely(plan != nullptr))
         return plan;
+
+    ErrorContextCallback description{
+        .previous = error_context_stack, .callback = describe_rule_error, .arg = const_cast<TriggerData *>(call)};
+    error_context_stack = &description;
+    const ErrorData *error = nullptr;
     if (!may_record(call) || !parse_trigger_rule(*call->tg_trigger).on_failure.is("record"))
-        return make_plan(call);
-    if (const ErrorData *error = pg::attempt([&] { plan = make_plan(call); }))
+        plan = make_plan(call);
+    else
+        error = pg::attempt([&] { plan = make_plan(call); });
+    error_context_stack = description.previous;
+
+    if (error != nullptr)
         go_on_without_event(fcinfo, call, *error);
     return plan;
 }
