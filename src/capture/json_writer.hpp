@@ -4,11 +4,7 @@
 // Server regime.
 #pragma once
 
-#include "pg/postgres.hpp"
-
-extern "C" {
-#include "lib/stringinfo.h"
-}
+#include "capture/json_string.hpp"
 
 namespace outbox::capture {
 
@@ -54,18 +50,6 @@ void write_json(StringInfo out, const ValueFormat &format, Datum value);
 
 // The value as text: what write_json writes, without the quotes and escapes if that is a string.
 text *value_to_text(const ValueFormat &format, Datum value);
-
-// A JSON string.
-void write_json_string(StringInfo out, const char *string, std::size_t size);
-
-// As appendBinaryStringInfo, inlined: it is called for each key of each row.
-inline void append_bytes(StringInfo out, const char *bytes, int size)
-{
-    if (unlikely(out->len + size >= out->maxlen))
-        enlargeStringInfo(out, size);
-    memcpy(out->data + out->len, bytes, size);
-    out->len += size;
-}
 
 // Starts a buffer that will become a text: the header's room comes first.
 void start_text(StringInfo out, int size_hint);
