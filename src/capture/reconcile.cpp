@@ -248,8 +248,8 @@ Jsonb *mark()
 void report(const Reconciliation &run)
 {
     ereport(NOTICE,
-            errmsg("reconciled table \"%s\": " INT64_FORMAT " events of recorded failures, " INT64_FORMAT
-                   " of rows changed without event, " INT64_FORMAT " rows failed",
+            errmsg("reconciled table \"%s\": events of recorded failures: " INT64_FORMAT
+                   ", of rows changed without event: " INT64_FORMAT "; rows that failed: " INT64_FORMAT,
                    RelationGetRelationName(run.table), run.owed, run.found, run.kept),
             run.first_error != nullptr ? errdetail("The first error: %s", run.first_error) : 0);
 }

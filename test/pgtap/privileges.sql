@@ -30,13 +30,17 @@ GRANT INSERT ON public.outbox_test TO outbox_test_application;
 SET ROLE outbox_test_monitor;
 SELECT lives_ok('SELECT * FROM outbox.stats()', 'pg_monitor reads the statistics');
 SELECT lives_ok('SELECT * FROM outbox.stat_relay', 'pg_monitor reads the view over them');
+SELECT lives_ok('SELECT * FROM outbox.capture_stats()', 'pg_monitor reads what capture counts');
 SELECT lives_ok('SELECT * FROM outbox.rules', 'pg_monitor reads the rules');
 SELECT throws_ok('SELECT * FROM outbox.event', '42501', NULL, 'pg_monitor does not read events: they hold the rows of tables');
+SELECT throws_ok('SELECT * FROM outbox.capture_failure', '42501', NULL, 'nor failures: they hold rows, too, and unmasked');
+SELECT throws_ok($$SELECT outbox.reconcile('pg_class')$$, '42501', NULL, 'pg_monitor does not reconcile');
 SELECT throws_ok('SELECT outbox.reclaim()', '42501', NULL, 'pg_monitor does not reclaim');
 RESET ROLE;
 
 SET ROLE outbox_test_nobody;
 SELECT throws_ok('SELECT * FROM outbox.stats()', '42501', NULL, 'other roles do not read the statistics');
+SELECT throws_ok('SELECT * FROM outbox.capture_stats()', '42501', NULL, 'nor what capture counts');
 SELECT throws_ok($$SELECT outbox.emit('a.b', '{}')$$, '42501', NULL, 'other roles do not emit');
 SELECT throws_ok($$SELECT outbox.alter_relay('default', '{}')$$, '42501', NULL, 'other roles do not change relays');
 RESET ROLE;

@@ -4,11 +4,12 @@ CREATE EXTENSION pgtap;
 SELECT no_plan();
 
 SELECT has_extension('outbox_relay');
-SELECT tables_are('outbox', ARRAY['event', 'slice', 'emitted', 'relay', 'progress']
+SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted', 'relay', 'progress']
                             || ARRAY(SELECT 'event_' || i FROM generate_series(0, 7) AS i));
 SELECT views_are('outbox', ARRAY['rules', 'stat_relay']);
 SELECT functions_are('outbox', ARRAY['check_preload', 'refuse_foreign_row', 'skip_replicated_row', 'capture', 'track',
-                                     'untrack', 'rule_of', 'guard_rules', 'emit', 'start_keeper', 'alter_relay', 'resume', 'reclaim', 'stats']);
+                                     'untrack', 'preview', 'capture_off', 'reconcile', 'rule_of', 'guard_rules', 'emit',
+                                     'start_keeper', 'alter_relay', 'resume', 'reclaim', 'stats', 'capture_stats']);
 
 SELECT columns_are('outbox', 'event', ARRAY['id', 'xid', 'slice', 'event_id', 'event_type', 'entity_type', 'entity_id',
     'ordering_key', 'payload', 'workspace_id', 'project_id', 'initiator_id', 'initiator_type', 'schema_version',
@@ -24,7 +25,7 @@ SELECT index_is_unique('outbox', 'event_' || i, 'event_' || i || '_id', format('
   FROM generate_series(0, 7) AS i;
 
 SELECT has_pk('outbox', t, format('outbox.%s has a primary key', t))
-  FROM unnest(ARRAY['slice', 'emitted', 'relay', 'progress']) AS t;
+  FROM unnest(ARRAY['slice', 'capture_failure', 'emitted', 'relay', 'progress']) AS t;
 
 SELECT results_eq($$SELECT slice::int FROM outbox.slice WHERE writing$$, ARRAY[0], 'exactly one slice is written: the first');
 SELECT is((SELECT count(*)::int FROM outbox.slice), 8, 'the ring has eight slices');
