@@ -2,7 +2,9 @@
 
 #include "capture/json_writer.hpp"
 
+#include "capture/datetime_text.hpp"
 #include "capture/mask.hpp"
+#include "log/uuid_text.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -11,10 +13,8 @@ extern "C" {
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
-#include "utils/datetime.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
-#include "utils/json.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -25,7 +25,6 @@ namespace outbox::capture {
 
 namespace {
 
-constexpr int uuid_text_length = 36;
 constexpr int number_room = 32; // the longest text of an int8 or a float8, and then some
 
 // Reserves room behind the buffer's end, for writers that know an upper limit of their length.
@@ -38,24 +37,16 @@ char *reserve(StringInfo out, int size)
 
 void write_uuid(StringInfo out, const pg_uuid_t *uuid)
 {
-    static const char digits[] = "0123456789abcdef";
-    char *end = reserve(out, uuid_text_length);
-    for (int i = 0; i < UUID_LEN; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *end++ = '-';
-        *end++ = digits[uuid->data[i] >> 4];
-        *end++ = digits[uuid->data[i] & 0x0f];
-    }
-    out->len += uuid_text_length;
+    log::write_uuid_text(reserve(out, log::uuid_text_size), uuid->data);
+    out->len += log::uuid_text_size;
 }
 
-// Without zone, or in UTC. Never longer than MAXDATELEN.
-void write_datetime(StringInfo out, Datum value, Oid type)
+// Writes by one of the functions of datetime_text.hpp.
+template <typename Value>
+void write_datetime(StringInfo out, char *(*write)(char *, Value), Value value)
 {
-    static const int utc = 0;
-    char *end = reserve(out, MAXDATELEN + 1);
-    JsonEncodeDateTime(end, value, type, &utc);
-    out->len += static_cast<int>(strlen(end));
+    const char *end = write(reserve(out, datetime_room), value);
+    out->len = static_cast<int>(end - out->data);
 }
 
 void append_cstring(StringInfo out, const char *string)
@@ -100,11 +91,11 @@ void write_plain(StringInfo out, Format format, Datum value)
     case Format::uuid:
         return write_uuid(out, DatumGetUUIDP(value));
     case Format::date:
-        return write_datetime(out, value, DATEOID);
+        return write_datetime(out, write_date, DatumGetDateADT(value));
     case Format::timestamp:
-        return write_datetime(out, value, TIMESTAMPOID);
+        return write_datetime(out, write_timestamp, DatumGetTimestamp(value));
     case Format::timestamptz:
-        return write_datetime(out, value, TIMESTAMPTZOID);
+        return write_datetime(out, write_timestamptz, DatumGetTimestampTz(value));
     case Format::jsonb: {
         Jsonb *json = DatumGetJsonbP(value);
         JsonbToCString(out, &json->root, VARSIZE(json));

@@ -2,6 +2,7 @@
 
 #include "log/unix_time.hpp"
 #include "log/utf8.hpp"
+#include "log/uuid_text.hpp"
 
 extern "C" {
 #include "access/detoast.h"
@@ -59,20 +60,11 @@ std::optional<std::string_view> optional_text_of(TupleTableSlot *slot, Attribute
     return text_of(slot, attribute);
 }
 
-// As uuid_out, which is felt at a message's pace.
 std::string_view uuid_text_of(TupleTableSlot *slot)
 {
-    constexpr std::size_t length = 36;
-    const unsigned char *bytes = DatumGetUUIDP(value_of(slot, event_id))->data;
-    auto *text = static_cast<char *>(palloc(length));
-    char *end = text;
-    for (int i = 0; i < UUID_LEN; ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *end++ = '-';
-        *end++ = "0123456789abcdef"[bytes[i] >> 4];
-        *end++ = "0123456789abcdef"[bytes[i] & 0x0F];
-    }
-    return {text, length};
+    auto *text = static_cast<char *>(palloc(uuid_text_size));
+    write_uuid_text(text, DatumGetUUIDP(value_of(slot, event_id))->data);
+    return {text, uuid_text_size};
 }
 
 std::optional<std::string_view> headers_of(TupleTableSlot *slot)
