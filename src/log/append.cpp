@@ -155,7 +155,7 @@ TupleTableSlot *form_row(const WriteTarget &target, const NewEvent &event, Event
 void insert_into_indexes(const WriteTarget &target, Relation slice, TupleTableSlot *row)
 {
     for (int i = 0; i < target.index_count; i++) {
-        Relation index = index_open(target.indexes[i], RowExclusiveLock);
+        Relation index = index_open(target.indexes[i], NoLock);
         insert_into_index(slice, index, target.index_infos[i], row);
         index_close(index, NoLock);
     }

@@ -6,9 +6,11 @@
 #include "pg/extension.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/partition.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -34,6 +36,15 @@ Cache cache;
 bool complete;    // cache was made to its end
 bool invalidated; // since it was made, or while it was
 Oid raised_for;   // the outbox.event whose highest id the clock was raised to
+
+// Where the target's table and indexes were locked. The locks are held until that transaction ends, but a rollback of
+// the subtransaction would take them away: elsewhere in it they are taken again.
+struct Place {
+    FullTransactionId transaction;
+    SubTransactionId subtransaction;
+};
+
+Place locked_at;
 
 // Only marks: the cache may be in use, and the server's caches must not be touched in here.
 void on_relcache_invalidation(Datum, Oid relation)
@@ -135,6 +146,18 @@ void learn()
     table_close(relation, NoLock);
 }
 
+bool locked_here()
+{
+    return locked_at.subtransaction == GetCurrentSubTransactionId() &&
+           FullTransactionIdEquals(locked_at.transaction, GetTopFullTransactionIdIfAny());
+}
+
+void lock_indexes(const WriteTarget &target)
+{
+    for (int i = 0; i < target.index_count; i++)
+        LockRelationOid(target.indexes[i], RowExclusiveLock);
+}
+
 void make_cache()
 {
     static bool registered = false;
@@ -144,6 +167,7 @@ void make_cache()
     }
 
     complete = false;
+    locked_at = {};
     if (cache.memory != nullptr)
         MemoryContextDelete(cache.memory);
     cache = {};
@@ -169,16 +193,23 @@ const WriteTarget &write_target()
 Relation open_write_target(const WriteTarget **target)
 {
     *target = &write_target();
-    Relation slice = try_table_open((*target)->relation, RowExclusiveLock);
-    if (slice != nullptr && !invalidated)
-        return slice;
+    // Asking the lock manager for each row would cost as much as one of the indexes' entries.
+    if (locked_here())
+        return table_open((*target)->relation, NoLock);
 
-    // Waiting for the lock brought news. What is learned now is learned under the lock of the slice, which is kept:
-    // whatever is reported from here on is no change of it.
-    if (slice != nullptr)
-        table_close(slice, NoLock);
-    make_cache();
-    return table_open(cache.target.relation, NoLock);
+    Relation slice = try_table_open((*target)->relation, RowExclusiveLock);
+    if (slice != nullptr && !invalidated) {
+        lock_indexes(**target);
+    } else {
+        // Waiting for the lock brought news. What is learned now is learned under the lock of the slice, which is kept:
+        // whatever is reported from here on is no change of it.
+        if (slice != nullptr)
+            table_close(slice, NoLock);
+        make_cache();
+        slice = table_open(cache.target.relation, NoLock);
+    }
+    locked_at = {.transaction = GetTopFullTransactionId(), .subtransaction = GetCurrentSubTransactionId()};
+    return slice;
 }
 
 } // namespace outbox::log

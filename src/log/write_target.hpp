@@ -54,8 +54,8 @@ struct WriteTarget {
 // Errors: object_not_in_prerequisite_state (no extension in this database, or no slice is being written).
 const WriteTarget &write_target();
 
-// Opens the slice of the target, and keeps it locked until the transaction ends; close it with NoLock. The target is
-// as the slice is under that lock.
+// Opens the slice of the target, and keeps it and its indexes locked until the transaction ends; close it with NoLock.
+// The target is as the slice is under that lock.
 Relation open_write_target(const WriteTarget **target);
 
 } // namespace outbox::log

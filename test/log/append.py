@@ -138,3 +138,18 @@ def test_a_rolled_back_savepoint_takes_its_events_with_it(log):
         session.execute(EMIT, (2,))
         session.commit()
     assert log.execute("SELECT count(*), count(DISTINCT xid) FROM outbox.event") == [(3, 1)]
+
+
+def test_the_slice_and_its_indexes_stay_locked_by_a_writer_whatever_it_rolls_back(log):
+    locks = ("SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode = 'RowExclusiveLock' AND relation IN"
+             " ('outbox.event_0'::regclass, 'outbox.event_0_id'::regclass, 'outbox.event_0_xid'::regclass)")
+    with log.connect(autocommit=False) as session:
+        for _ in range(2):      # the session learns where it writes, then knows
+            session.execute("SAVEPOINT s")
+            session.execute(EMIT, (1,))
+            assert session.execute(locks).fetchone() == (3,)
+            session.execute("ROLLBACK TO s")
+            assert session.execute(locks).fetchone() == (0,)
+            session.execute(EMIT, (1,))
+            assert session.execute(locks).fetchone() == (3,)
+            session.commit()
