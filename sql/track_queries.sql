@@ -26,6 +26,7 @@ SELECT outbox.track('work', '{"data_query": "SELECT name FROM kind", "search_pat
 -- Too many values, or too few.
 SELECT outbox.track('work', '{"enrich": {"a": "SELECT id, name FROM kind"}}');
 SELECT outbox.track('work', '{"enrich": {"a": "1, 2"}}');
+SELECT outbox.track('work', '{"enrich": {"a": "unnest(ARRAY[1, 2])"}}');
 SELECT outbox.track('work', '{"variant": "''x'', ''y''"}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT outbox.track('work', '{"data_query": "SELECT"}');

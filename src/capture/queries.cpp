@@ -171,7 +171,8 @@ void answer_values(Queries *queries, Rows *rows, MemoryContext caller, Answers *
 {
     const KeyContext description(queries->has_variant ? "variant or enrich" : "enrich", *queries);
     Row row{};
-    (void)run(&queries->values, rows, queries->context, &row); // without FROM it always has a row
+    if (!run(&queries->values, rows, queries->context, &row))
+        elog(ERROR, "expressions without FROM gave no row");
     const ColumnList &columns = queries->values.columns;
     for (int i = queries->has_variant ? 1 : 0; i < columns.count; i++)
         write_member(&answers->members, columns.columns[i], row, false);

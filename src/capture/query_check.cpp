@@ -49,6 +49,10 @@ int count_values(const CachedPlanSource &statement)
 
 void check_one_value(const CachedPlanSource &statement)
 {
+    if (linitial_node(Query, statement.query_list)->hasTargetSRFs)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("SQL in a rule must give one value here"),
+                errdetail("It calls a function that returns a set."),
+                errhint("Aggregate the set, such as by ARRAY(SELECT ...)."));
     if (const int count = count_values(statement); count != 1)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("SQL in a rule must give one value here"),
                 errdetail("It gives %d.", count),
