@@ -42,7 +42,7 @@ class Keeper {
   private:
     bool look();
     void learn();
-    bool keep_lane(const Relay &relay, int lane);
+    static bool keep_lane(const Relay &relay, int lane);
     static bool start_lane(int slot, const std::string &name);
     static void stop_lanes();
     void warn_of_foreign_relay(const Relay &relay);
