@@ -41,7 +41,7 @@ const CachedPlanSource &only_statement(SPIPlanPtr plan)
 // (a, b) is a row to the server; here it is one value too many.
 int count_values(const CachedPlanSource &statement)
 {
-    const Expr *first = linitial_node(TargetEntry, linitial_node(Query, statement.query_list)->targetList)->expr;
+    Expr *first = linitial_node(TargetEntry, linitial_node(Query, statement.query_list)->targetList)->expr;
     if (IsA(first, RowExpr) && castNode(RowExpr, first)->row_format == COERCE_IMPLICIT_CAST)
         return list_length(castNode(RowExpr, first)->args);
     return statement.resultDesc->natts;
