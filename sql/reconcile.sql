@@ -110,6 +110,9 @@ SELECT * FROM outbox.reconcile(NULL);
 SELECT * FROM outbox.reconcile('t', NULL, NULL);
 SELECT * FROM outbox.reconcile('t', now(), NULL);
 SELECT * FROM outbox.reconcile('divisor');
+SET session_replication_role = replica;
+SELECT * FROM outbox.reconcile('t');
+RESET session_replication_role;
 \set VERBOSITY default
 SELECT * FROM outbox.reconcile('t', now());
 SELECT * FROM outbox.reconcile('u', now(), 'state');

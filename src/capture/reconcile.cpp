@@ -26,6 +26,7 @@
 extern "C" {
 #include "access/table.h"
 #include "catalog/pg_type.h"
+#include "commands/trigger.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -284,6 +285,16 @@ void reconcile(Relation table, const TimestampTz *since, const char *updated_at,
     leave_rule_context(context);
 }
 
+// Our own trigger would keep the failures that are dealt with.
+void refuse_replica_role()
+{
+    if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA)
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("cannot reconcile while session_replication_role is replica"),
+                errdetail("outbox.capture_failure takes no changes of replication."),
+                errhint("RESET session_replication_role first."));
+}
+
 } // namespace
 
 } // namespace outbox::capture
@@ -296,6 +307,7 @@ Datum outbox_reconcile(PG_FUNCTION_ARGS)
     enum : int { target, since, updated_at };
 
     pg::require_arguments(fcinfo, {"target"});
+    capture::refuse_replica_role();
     if (!PG_ARGISNULL(since) && PG_ARGISNULL(updated_at))
         ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"updated_at\" must not be null"),
                 errhint("Name the column that says when a row was changed, or give null for since."));
