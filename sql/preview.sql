@@ -60,6 +60,18 @@ SET ROLE previewer;
 SELECT * FROM outbox.preview('item', 'insert', NULL, '{"id": 1}');
 RESET ROLE;
 
+-- What the owner has put into types and rules runs as the owner, also when a superuser looks; by fixed settings.
+CREATE TABLE owned (id int PRIMARY KEY, day date, note text);
+GRANT CREATE ON SCHEMA previews TO previewer;
+ALTER TABLE owned OWNER TO previewer;
+SET ROLE previewer;
+CREATE FUNCTION previews.whoami() RETURNS text STABLE LANGUAGE sql AS 'SELECT current_user::text';
+RESET ROLE;
+SELECT outbox.track('owned', '{"enrich": {"by": "previews.whoami()"}}') IS NOT NULL AS tracked;
+SET DateStyle = 'SQL, DMY';
+SELECT payload FROM outbox.preview('owned', 'insert', NULL, '{"id": 1, "day": "02/01/2025"}');
+RESET DateStyle;
+
 -- A partition's columns may be in another order.
 CREATE TABLE reading (id int, region text, value int, PRIMARY KEY (id, region)) PARTITION BY LIST (region);
 CREATE TABLE reading_eu (value int, region text NOT NULL, id int NOT NULL);

@@ -3,6 +3,7 @@
 //
 // Server regime.
 #include "capture/new_event.hpp"
+#include "capture/rule_context.hpp"
 #include "capture/target.hpp"
 #include "capture/tracked_table.hpp"
 #include "pg/compat.hpp"
@@ -121,12 +122,15 @@ Datum outbox_preview(PG_FUNCTION_ARGS)
     outbox::pg::compat::init_materialized_srf(fcinfo);
 
     Relation table = open_tracked(PG_GETARG_OID(target));
+    // What the owner has put into the rule and the types must not run as a superuser who looks at it.
+    const RuleContext context = enter_rule_context(table->rd_rel->relowner, "pg_catalog");
     CapturePlan *plan = plan_of_table(table);
     Change change;
     outbox::log::NewEvent event;
     if (find_previewed(*plan, table, operation, PG_GETARG_DATUM(old_json), PG_GETARG_DATUM(new_json), &change) &&
         make_event(plan, change, table, Purpose::preview, &event))
         put_event(reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo), event);
+    leave_rule_context(context);
     relation_close(table, AccessShareLock);
     return Datum{0};
 }

@@ -8,13 +8,24 @@ extern "C" {
 
 namespace outbox::capture {
 
+namespace {
+
+void set(const char *name, const char *value)
+{
+    (void)set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+} // namespace
+
 int enter_rule_settings(const char *search_path)
 {
     const int nest_level = NewGUCNestLevel();
     (void)enter_canonical_settings(all_settings_but_search_path);
+    // Of dates that are written the order of day and month is no matter; those in the rule's SQL are read.
+    if (DateOrder != DATEORDER_MDY)
+        set("DateStyle", "ISO, MDY");
     // Temporary objects come last: nobody can put one in the way of what the rule means.
-    (void)set_config_option("search_path", psprintf("%s, pg_temp", search_path), PGC_USERSET, PGC_S_SESSION,
-                            GUC_ACTION_SAVE, true, 0, false);
+    set("search_path", psprintf("%s, pg_temp", search_path));
     return nest_level;
 }
 

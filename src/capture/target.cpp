@@ -9,7 +9,6 @@ extern "C" {
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
-#include "parser/parse_func.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -60,12 +59,6 @@ void check_kind(Relation relation)
 
 } // namespace
 
-Oid capture_function()
-{
-    List *name = list_make2(makeString(pstrdup("outbox")), makeString(pstrdup("capture")));
-    return LookupFuncName(name, 0, nullptr, false);
-}
-
 Relation open_target(Oid table)
 {
     pg::require_preload();
@@ -104,7 +97,7 @@ void refuse_tracked_partition(Relation table)
 
 void refuse_other_capture_triggers(Relation table)
 {
-    const Oid capture = capture_function();
+    const Oid capture = pg::function_oid("capture");
     const TriggerDesc *triggers = table->trigdesc;
     for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
         const Trigger &trigger = triggers->triggers[i];

@@ -28,9 +28,6 @@ void refuse_other_capture_triggers(Relation table);
 // AFTER ROW triggers that fire before ours see and make changes out of order.
 void warn_of_earlier_triggers(Relation table);
 
-// The OID of outbox.capture().
-Oid capture_function();
-
 // Null if there is none. Valid until the table's triggers change.
 const Trigger *find_trigger(Relation table, const char *name);
 
