@@ -76,6 +76,9 @@ class TypedTable:
         self._copy(session, "before", before)
         self._copy(session, "after", after)
 
+    def random_row(self, rng):
+        return [generate(rng) for generate in self._columns()]
+
     def _columns(self):
         """A generator for each column."""
         value = values.null_or(self.generate, 0.05)

@@ -87,10 +87,14 @@ def decimal_text(cents):
 # Times
 
 def day(rng, last_year):
-    era, year = rng.choice((("", rng.randrange(1, 3000)), ("", rng.choice((1, 999, 9999, 10000, 99999, last_year))),
-                            (" BC", rng.choice((1, 44, 4713)))))
-    month = rng.randrange(11, 13) if year == 4713 and era else rng.randrange(1, 13)
-    return f"{year:04}-{month:02}-{rng.randrange(25, 29):02}", era
+    """The days at both ends of a month, in a year as any other or at the edge of something."""
+    if rng.random() < 0.1:
+        return "4713-11-24", " BC"     # the first of all
+    era, year = rng.choice((("", rng.randrange(1, 3000)), ("", rng.choice((1, 1970, 2000, 9999, 10000, 99999, last_year))),
+                            (" BC", rng.choice((1, 44, 4712)))))
+    month = rng.choice((1, 12, rng.randrange(1, 13)))
+    last = 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+    return f"{year:04}-{month:02}-{rng.choice((1, last, rng.randrange(1, last + 1))):02}", era
 
 
 def clock(rng):
