@@ -36,6 +36,10 @@ bool find_update(const CapturePlan &plan, Change *change)
 // leaves it a delete.
 bool find_change(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row, Change *change)
 {
+    // Before anything is taken apart: statements that set columns to what they were are common.
+    if (old_row != nullptr && new_row != nullptr && stored_alike(old_row, new_row))
+        return false;
+
     change->latest = row_of(plan, new_row != nullptr ? new_row : old_row);
     if (plan.condition != nullptr) {
         old_row = old_row != nullptr && meets(*plan.condition, old_row) ? old_row : nullptr;

@@ -1,6 +1,7 @@
 #include "capture/diff.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "utils/datum.h"
 }
 
@@ -30,6 +31,21 @@ bool same_value(const Column &column, Datum before, Datum after)
 }
 
 } // namespace
+
+bool stored_alike(TupleTableSlot *before, TupleTableSlot *after)
+{
+    if (!TTS_IS_BUFFERTUPLE(before) || !TTS_IS_BUFFERTUPLE(after))
+        return false;
+    const HeapTupleData *a = ExecFetchSlotHeapTuple(before, false, nullptr);
+    const HeapTupleData *b = ExecFetchSlotHeapTuple(after, false, nullptr);
+    // What comes before the bitmap of nulls says who wrote the row, and when.
+    constexpr Size start = offsetof(HeapTupleHeaderData, t_bits);
+    return a->t_len == b->t_len && a->t_data->t_hoff == b->t_data->t_hoff &&
+           HeapTupleHeaderGetNatts(a->t_data) == HeapTupleHeaderGetNatts(b->t_data) &&
+           HeapTupleHasNulls(a) == HeapTupleHasNulls(b) &&
+           memcmp(reinterpret_cast<const char *>(a->t_data) + start, reinterpret_cast<const char *>(b->t_data) + start,
+                  a->t_len - start) == 0;
+}
 
 bool value_changed(const Column &column, const Row &before, const Row &after)
 {

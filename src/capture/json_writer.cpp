@@ -274,8 +274,10 @@ text *value_to_text(const ValueFormat &format, Datum value)
 
 void start_text(StringInfo out, int size_hint)
 {
-    constexpr int least_room = 64;
-    out->maxlen = std::max(size_hint, least_room) + VARHDRSZ;
+    // A writer reserves the most that its value may need. Without this a buffer of just the right size would grow when
+    // the last value comes.
+    constexpr int reserved_at_most = datetime_room;
+    out->maxlen = VARHDRSZ + size_hint + reserved_at_most + 1;
     out->data = static_cast<char *>(palloc(out->maxlen));
     out->len = VARHDRSZ;
     out->cursor = 0;
