@@ -1,6 +1,8 @@
 """What capture adds to the statement that changes a row, beside other ways to do it, and beside the least that any of
 them must do: write the row of an event."""
 
+from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -22,14 +24,15 @@ WIDTHS = {5: COLUMNS[:5], 20: COLUMNS,
 
 # In the order they run: each finds the rows that it changes. An update changes three columns.
 OPERATIONS = {"insert": "created", "update": "updated", "delete": "deleted"}
-UPDATE = "UPDATE {table} SET name = name || '.', amount = amount + 1, updated_at = clock_timestamp()"
-WHOLE = {"insert": "INSERT INTO {table} SELECT {columns} FROM source WHERE n <= {rows}",
+UPDATE = "UPDATE {table} SET name = 'row ' || amount, amount = amount + 1, updated_at = clock_timestamp()"
+WHOLE = {"insert": "INSERT INTO {table} SELECT {columns} FROM source WHERE n <= {last}",
          "update": UPDATE,
          "delete": "DELETE FROM {table}"}
 SINGLE = {"insert": "INSERT INTO {table} SELECT {columns} FROM source WHERE n = i",
           "update": UPDATE + " WHERE id = (SELECT id FROM source WHERE n = i)",
           "delete": "DELETE FROM {table} WHERE id = (SELECT id FROM source WHERE n = i)"}
-WHOLE_ROWS, SINGLE_ROWS, WARM_UP_ROWS = 20_000, 4_000, 20
+WHOLE_ROWS, WARM_UP_ROWS = 20_000, 20
+TURNS, TURN_ROWS = 10, 400
 
 # Side: what it is called, its trigger, and the share of the rows it gets: the slow ones are as slow on fewer.
 FOR_EACH_ROW = "CREATE TRIGGER capture AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION "
@@ -63,44 +66,67 @@ def create_tables(pg, columns):
             pg.execute(trigger.format(table=table_of(side)))
 
 
-def statement(shape, operation, side, columns, rows):
-    text = shape[operation].format(table=table_of(side), columns=", ".join(name for name, *_ in columns), rows=rows)
-    return cost.one_by_one(text, rows) if shape is SINGLE else text
+def share_of(side, rows):
+    return round(rows * SIDES[side][2])
+
+
+def change(session, shape, operation, side, columns, rows):
+    """Changes the rows of the range; returns the microseconds per row."""
+    if side == "floor":
+        session.execute("SELECT floor_prepare(event, 'floor_event', %s) FROM floor_sample AS event WHERE event_type = %s",
+                        (1 if shape is SINGLE else len(rows), f"{table_of('relay')}.{OPERATIONS[operation]}"))
+    text = shape[operation].format(table=table_of(side), columns=", ".join(name for name, *_ in columns), last=rows[-1])
+    return cost.per_row(session, cost.one_by_one(text, rows) if shape is SINGLE else text, len(rows))
+
+
+def warm_up(session, side, columns):
+    for operation in OPERATIONS:
+        change(session, SINGLE, operation, side, columns, range(1, WARM_UP_ROWS + 1))
 
 
 def take_samples(pg, columns):
     """The events of one row, for the floor: it writes the same."""
-    empty_tables(pg, "relay")
-    for operation in OPERATIONS:
-        pg.execute(statement(SINGLE, operation, "relay", columns, 1))
-    pg.execute("DROP TABLE IF EXISTS floor_sample")
-    pg.execute("CREATE TABLE floor_sample AS SELECT * FROM outbox.event")
+    empty_tables(pg, ["relay"])
+    with pg.connect() as session:
+        for operation in OPERATIONS:
+            change(session, SINGLE, operation, "relay", columns, range(1, 2))
+        session.execute("DROP TABLE IF EXISTS floor_sample")
+        session.execute("CREATE TABLE floor_sample AS SELECT * FROM outbox.event")
 
 
-def empty_tables(pg, side):
+def empty_tables(pg, sides):
+    tables = [table_of(side) for side in sides] + ["outbox.event", "floor_event", "classic_outbox", "pgq.event_1"]
     with pg.connect() as session:
         session.execute("SET session_replication_role = replica")    # or the log would refuse
-        session.execute(f"TRUNCATE {table_of(side)}, outbox.event, floor_event, classic_outbox, pgq.event_1")
+        session.execute(f"TRUNCATE {', '.join(tables)}")
         session.execute("CHECKPOINT")
 
 
-def change_rows(session, shape, side, columns, rows):
-    """Inserts, updates and deletes rows; returns {operation: us per row}."""
-    taken = {}
-    for operation, verb in OPERATIONS.items():
-        if side == "floor":
-            session.execute("SELECT floor_prepare(event, 'floor_event', %s) FROM floor_sample AS event"
-                            " WHERE event_type = %s", (rows if shape is WHOLE else 1, f"{table_of('relay')}.{verb}"))
-        taken[operation] = cost.per_row(session, statement(shape, operation, side, columns, rows), rows)
-    return taken
+def whole_round(pg, columns):
+    """Yields (side, operation, microseconds per row): one side after the other, each with the buffers for itself."""
+    for side in SIDES:
+        empty_tables(pg, [side])
+        with pg.connect() as session:
+            warm_up(session, side, columns)
+            for operation in OPERATIONS:
+                rows = range(1, share_of(side, WHOLE_ROWS) + 1)
+                yield side, operation, change(session, WHOLE, operation, side, columns, rows)
 
 
-def measure(pg, shape, side, columns):
-    rows = round((WHOLE_ROWS if shape is WHOLE else SINGLE_ROWS) * SIDES[side][2])
-    empty_tables(pg, side)
-    with pg.connect() as session:
-        change_rows(session, SINGLE, side, columns, WARM_UP_ROWS)
-        return change_rows(session, shape, side, columns, rows)
+def single_round(pg, columns):
+    """The same, but the sides take turns: single-row statements cost much beside their triggers, so that the machine's
+    moods would hide these."""
+    empty_tables(pg, SIDES)
+    with ExitStack() as stack:
+        sessions = {side: stack.enter_context(pg.connect()) for side in SIDES}
+        for side, session in sessions.items():
+            warm_up(session, side, columns)
+        for operation in OPERATIONS:
+            for turn in range(TURNS):
+                for side, session in sessions.items():
+                    rows = share_of(side, TURN_ROWS)
+                    yield side, operation, change(session, SINGLE, operation, side, columns,
+                                                  range(turn * rows + 1, (turn + 1) * rows + 1))
 
 
 def cell(extra, side, operation):
@@ -112,10 +138,8 @@ def cell(extra, side, operation):
 
 
 def print_table(taken, title):
-    middle = {side: {operation: median(round[operation] for round in rounds) for operation in OPERATIONS}
-              for side, rounds in taken.items()}
-    extra = {side: {operation: middle[side][operation] - middle["none"][operation] for operation in OPERATIONS}
-             for side in SIDES if side != "none"}
+    extra = {side: {operation: median(taken[side, operation]) - median(taken["none", operation])
+                    for operation in OPERATIONS} for side in SIDES if side != "none"}
     print(f"{title}\n\n| capture | {' | '.join(OPERATIONS)} |\n|---|{'---|' * len(OPERATIONS)}")
     for side in extra:
         print(f"| {SIDES[side][0]} | {' | '.join(cell(extra, side, operation) for operation in OPERATIONS)} |")
@@ -130,9 +154,9 @@ def run(pg, rounds):
     for width, columns in WIDTHS.items():
         create_tables(pg, columns)
         take_samples(pg, columns)
-        for shape, name in (SINGLE, "a statement for each row"), (WHOLE, f"statements of {WHOLE_ROWS:,} rows"):
-            taken = {side: [] for side in SIDES}
+        for measure, name in (single_round, "a statement for each row"), (whole_round, f"statements of {WHOLE_ROWS:,} rows"):
+            taken = defaultdict(list)
             for _ in range(rounds):
-                for side, results in taken.items():
-                    results.append(measure(pg, shape, side, columns))
+                for side, operation, microseconds in measure(pg, columns):
+                    taken[side, operation].append(microseconds)
             print_table(taken, f"{width} columns, {name}")

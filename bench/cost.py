@@ -1,7 +1,7 @@
 """What statements cost: the time that the session's process spends on the CPU, per row.
 
-Not what the clock says: the other work of the machine would count. The process hardly waits for anything else, as
-fsync is off."""
+Not what the clock says: other work of the machine would count. The process hardly waits for anything else, as fsync
+is off."""
 
 
 def time_on_cpu(pid):
@@ -18,6 +18,6 @@ def per_row(session, statement, rows):
 
 
 def one_by_one(statement, rows):
-    """A statement for each row, `i` is its number: all in one transaction, and inside the server, so that no client
-    is measured."""
-    return f"DO $$ BEGIN FOR i IN 1..{rows} LOOP {statement}; END LOOP; END $$"
+    """The statement for each row of the range, `i` is its number: all in one transaction, and inside the server, so
+    that no client is measured."""
+    return f"DO $$ BEGIN FOR i IN {rows.start}..{rows.stop - 1} LOOP {statement}; END LOOP; END $$"
