@@ -247,7 +247,7 @@ COMMENT ON FUNCTION outbox.guard_rules() IS
 
 -- A column of a table can be renamed by any of these commands.
 CREATE EVENT TRIGGER outbox_guard_rules ON ddl_command_end
-    WHEN TAG IN ('ALTER TABLE', 'ALTER TYPE', 'ALTER VIEW', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE')
+    WHEN TAG IN ('CREATE TRIGGER', 'ALTER TABLE', 'ALTER TYPE', 'ALTER VIEW', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE')
     EXECUTE FUNCTION outbox.guard_rules();
 CREATE EVENT TRIGGER outbox_guard_dropped_columns ON sql_drop
     EXECUTE FUNCTION outbox.guard_rules();

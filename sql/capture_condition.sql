@@ -73,8 +73,31 @@ SELECT outbox.track('asset', '{"condition": "random() > 0.5"}');
 SELECT outbox.track('asset', '{"condition": "deleted_at < now()"}');
 SELECT outbox.track('asset', '{"condition": "xmin IS NULL"}');
 SELECT outbox.track('asset', '{"condition": "asset IS NULL"}');
+SELECT outbox.track('asset', '{"condition": "*"}');
+SELECT outbox.track('asset', '{"condition": "asset.*"}');
 SELECT outbox.track('asset', '{"condition": ""}');
 SELECT outbox.track('asset', '{"condition": true}');
+
+-- Functions of a condition: replaced, dropped, in a session that has used them.
+CREATE FUNCTION is_big(int) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 > 10';
+CREATE TABLE sized (id int PRIMARY KEY, size int);
+SELECT outbox.track('sized', '{"condition": "is_big(size)"}') IS NOT NULL AS tracked;
+INSERT INTO sized VALUES (1, 5), (2, 15);
+CREATE OR REPLACE FUNCTION is_big(int) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 > 2';
+INSERT INTO sized VALUES (3, 5);
+SELECT entity FROM written WHERE type = 'sized.created';
+DROP FUNCTION is_big(int);
+INSERT INTO sized VALUES (4, 5);
+
+-- Attributes of composite types that a rule's SQL looks at are guarded as columns are.
+CREATE TYPE address AS (city text, zip int);
+CREATE TABLE house (id int PRIMARY KEY, at address);
+SELECT outbox.track('house', '{"condition": "(at).zip > 0"}') IS NOT NULL AS tracked;
+ALTER TYPE address DROP ATTRIBUTE zip;
+ALTER TYPE address RENAME ATTRIBUTE zip TO code;
+ALTER TYPE address ALTER ATTRIBUTE zip TYPE text;
+ALTER TYPE address ADD ATTRIBUTE street text;
+ALTER TYPE address DROP ATTRIBUTE city;
 
 -- watch: an update counts if one of these has changed; soft deletes count all the same.
 CREATE TABLE doc (id int PRIMARY KEY, title text, body text, seen int, deleted_at timestamptz);

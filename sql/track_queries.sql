@@ -28,6 +28,10 @@ SELECT outbox.track('work', '{"enrich": {"a": "SELECT id, name FROM kind"}}');
 SELECT outbox.track('work', '{"enrich": {"a": "1, 2"}}');
 SELECT outbox.track('work', '{"enrich": {"a": "unnest(ARRAY[1, 2])"}}');
 SELECT outbox.track('work', '{"variant": "''x'', ''y''"}');
+-- Brackets that let more in, and names that would be cut.
+SELECT outbox.track('work', '{"enrich": {"a": "1) FROM (kind CROSS JOIN work"}}');
+SELECT outbox.track('work', '{"variant": "''a'') FROM kind ORDER BY (1"}');
+SELECT outbox.track('work', jsonb_build_object('enrich', jsonb_build_object(repeat('n', 64), '1')));
 \echo :LAST_ERROR_SQLSTATE
 SELECT outbox.track('work', '{"data_query": "SELECT"}');
 SELECT outbox.track('work', '{"data_query": "SELECT 1 AS a; SELECT 2 AS a"}');

@@ -4,6 +4,7 @@ extern "C" {
 #include "access/transam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
 #include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/bytea.h"
@@ -100,6 +101,14 @@ SettingsMask settings_of_builtin(Oid type)
     }
 }
 
+// to_json() writes types that are not the server's own by their cast to json, if there is one.
+bool has_cast_to_json(Oid type)
+{
+    Oid function = InvalidOid;
+    return type >= FirstNormalObjectId &&
+           find_coercion_pathway(JSONOID, type, COERCION_EXPLICIT, &function) == COERCION_PATH_FUNC;
+}
+
 SettingsMask settings_of_row_type(Oid type, List **row_types)
 {
     const Oid relation = get_typ_typrelid(type);
@@ -130,6 +139,8 @@ SettingsMask settings_of_type(Oid type, List **row_types)
         return settings_of_type(element, row_types);
     if (type_is_rowtype(base))
         return settings_of_row_type(base, row_types);
+    if (has_cast_to_json(base))
+        return unknown;
     if (type_is_range(base))
         return settings_of_type(get_range_subtype(base), row_types);
     if (type_is_multirange(base))

@@ -95,9 +95,6 @@ void write_events()
     }
     foreach (cell, sums) {
         const auto *table = static_cast<Uncaptured *>(lfirst(cell));
-        if (std::all_of(std::begin(table->changes), std::end(table->changes),
-                        [](std::int64_t count) { return count == 0; }))
-            continue; // all of it was rolled back
         log::NewEvent event{};
         event.event_type = cstring_to_text(event_type);
         event.entity_type = event.event_type;
@@ -143,9 +140,13 @@ void on_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId
         auto *entry = static_cast<Uncaptured *>(lfirst(cell));
         if (entry->subtransaction < id)
             continue;
-        entry->subtransaction = parent;
-        if (aborted)
-            std::fill(std::begin(entry->changes), std::end(entry->changes), 0);
+        Uncaptured *kept = aborted ? nullptr : find(off->tables, entry->table, parent);
+        if (kept != nullptr)
+            add(*entry, kept);
+        if (aborted || kept != nullptr)
+            off->tables = foreach_delete_current(off->tables, cell);
+        else
+            entry->subtransaction = parent;
     }
 }
 

@@ -1,10 +1,13 @@
 #include "capture/condition.hpp"
 
 #include "capture/rule_context.hpp"
+#include "pg/compat.hpp"
 
 extern "C" {
 #include "access/sysattr.h"
+#include "access/transam.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_clause.h"
 #include "parser/parse_collate.h"
@@ -43,7 +46,26 @@ Node *parse_expression(const char *sql)
     if (list_length(select->targetList) != 1 || !equal(plain, select))
         refuse("It is more than one expression.",
                "Give an expression over the table's columns, such as \"kind = 'a'\".");
-    return linitial_node(ResTarget, select->targetList)->val;
+    Node *expression = linitial_node(ResTarget, select->targetList)->val;
+    // Only a list of columns may be a star: elsewhere the server's analysis does not expect one.
+    if (IsA(expression, ColumnRef) && IsA(llast(castNode(ColumnRef, expression)->fields), A_Star))
+        refuse("It is the whole row.", "Use columns that are stored in the table.");
+    return expression;
+}
+
+bool is_foreign_function(Oid function, void *)
+{
+    return function >= FirstNormalObjectId;
+}
+
+// True if evaluation may run code that is not the server's own.
+bool calls_foreign_code(Node *node, void *context)
+{
+    if (node == nullptr)
+        return false;
+    if (IsA(node, CoerceToDomain) || check_functions_in_node(node, is_foreign_function, nullptr))
+        return true;
+    return pg::compat::walk_expression(node, calls_foreign_code, context);
 }
 
 void check_references(Node *expression, Relation table)
@@ -80,16 +102,20 @@ Condition *compile_condition(const Rule &rule, Relation table)
 {
     if (rule.condition.count == 0)
         return nullptr;
-    // Constants are read now, by the settings that hold now.
-    const int nest_level = enter_rule_settings(rule.search_path.text());
+    auto *condition = static_cast<Condition *>(palloc(sizeof(Condition)));
+    condition->owner = rule.owner;
+    condition->search_path = pstrdup(rule.search_path.text());
+    // Constants are read now, by the settings that hold now; and functions of constants are called.
+    const RuleContext context = enter_rule_context(condition->owner, condition->search_path);
     ErrorContextCallback description{
         .previous = error_context_stack, .callback = describe_error, .arg = const_cast<char *>(rule.condition.text())};
     error_context_stack = &description;
-    auto *condition = static_cast<Condition *>(palloc(sizeof(Condition)));
-    condition->expression = ExecInitExpr(analyze(rule.condition.text(), table), nullptr);
+    Expr *expression = analyze(rule.condition.text(), table);
+    condition->calls_foreign_code = calls_foreign_code(reinterpret_cast<Node *>(expression), nullptr);
+    condition->expression = ExecInitExpr(expression, nullptr);
     condition->context = CreateStandaloneExprContext();
     error_context_stack = description.previous;
-    leave_rule_settings(nest_level);
+    leave_rule_context(context);
     return condition;
 }
 
@@ -97,8 +123,13 @@ bool meets(const Condition &condition, TupleTableSlot *row)
 {
     ResetExprContext(condition.context);
     condition.context->ecxt_scantuple = row;
+    RuleContext context{};
+    if (condition.calls_foreign_code)
+        context = enter_rule_context(condition.owner, condition.search_path);
     bool is_null = false;
     const Datum result = ExecEvalExprSwitchContext(condition.expression, condition.context, &is_null);
+    if (condition.calls_foreign_code)
+        leave_rule_context(context);
     return !is_null && DatumGetBool(result);
 }
 

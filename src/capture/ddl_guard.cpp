@@ -10,14 +10,18 @@
 // renamed, and retyped: SQL in a rule may not fit the new type. The server lists only the table that the command
 // names; the change also reaches its inheritors, and the tables of a composite type.
 //
+// It also sees a trigger that somebody creates by hand, and refuses one with SQL from anybody but the table's owner.
+//
 // Runs as whoever runs the command, who need not have any privilege on the schema outbox: our own objects are looked
 // up in the catalog caches, which ask for none.
 //
 // Server regime.
+#include "capture/canonical_settings.hpp"
 #include "capture/plan.hpp"
 #include "capture/target.hpp"
 #include "capture/trigger_rule.hpp"
 #include "pg/attempt.hpp"
+#include "pg/compat.hpp"
 #include "pg/extension.hpp"
 
 extern "C" {
@@ -25,8 +29,10 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_trigger.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
@@ -44,10 +50,10 @@ struct ColumnChange {
     const char *column; // the name it had
 };
 
-// What the server tells an event trigger.
-struct ReportedColumn {
-    Oid table;
-    const char *name; // null: it reports the table only
+// What the server tells an event trigger: an object, and perhaps a part of it by name.
+struct Reported {
+    Oid object;
+    const char *name; // null: none
 };
 
 const char *hint_for(const Trigger &trigger)
@@ -123,8 +129,8 @@ void check_table(Oid oid, const ColumnChange &change)
     relation_close(table, AccessShareLock);
 }
 
-// The rows (table, column) of a query over what the server tells, in the caller's memory context.
-List *reported_columns(const char *query)
+// The rows (table, name) of a query over what the server tells, in the caller's memory context.
+List *reported(const char *query)
 {
     MemoryContext caller = CurrentMemoryContext;
     List *columns = NIL;
@@ -135,24 +141,13 @@ List *reported_columns(const char *query)
     for (std::uint64_t row = 0; row < SPI_processed; row++) {
         HeapTuple tuple = SPI_tuptable->vals[row];
         bool null = false;
-        auto *column = static_cast<ReportedColumn *>(palloc(sizeof(ReportedColumn)));
-        column->table = DatumGetObjectId(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null));
+        auto *column = static_cast<Reported *>(palloc(sizeof(Reported)));
+        column->object = DatumGetObjectId(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null));
         column->name = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 2);
         columns = lappend(columns, column);
     }
     SPI_finish();
     return columns;
-}
-
-void guard_drops()
-{
-    List *columns = reported_columns("SELECT objid, address_names[3] FROM pg_catalog.pg_event_trigger_dropped_objects()"
-                                     " WHERE object_type = 'table column'");
-    ListCell *cell = nullptr;
-    foreach (cell, columns) {
-        const auto *column = static_cast<ReportedColumn *>(lfirst(cell));
-        check_table(column->table, ColumnChange{.kind = ColumnChange::dropped, .column = column->name});
-    }
 }
 
 // The tables of a composite type.
@@ -169,6 +164,73 @@ List *typed_tables(Oid composite)
     systable_endscan(scan);
     table_close(classes, AccessShareLock);
     return tables;
+}
+
+List *captured_tables()
+{
+    List *tables = NIL;
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_trigger_tgfoid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(pg::function_oid("capture")));
+    Relation triggers = table_open(TriggerRelationId, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(triggers, InvalidOid, false, nullptr, 1, &key);
+    while (HeapTuple tuple = systable_getnext(scan))
+        tables = list_append_unique_oid(tables, reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid);
+    systable_endscan(scan);
+    table_close(triggers, AccessShareLock);
+    return tables;
+}
+
+Oid table_of_trigger(Oid oid)
+{
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+    Relation triggers = table_open(TriggerRelationId, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
+    HeapTuple tuple = systable_getnext(scan);
+    const Oid table =
+        HeapTupleIsValid(tuple) ? reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid : InvalidOid;
+    systable_endscan(scan);
+    table_close(triggers, AccessShareLock);
+    return table;
+}
+
+bool uses_composite(Oid oid, Oid composite)
+{
+    Relation table = try_relation_open(oid, AccessShareLock);
+    if (table == nullptr)
+        return false;
+    List *looked_into = NIL;
+    TupleDesc columns = RelationGetDescr(table);
+    for (int i = 0; i < columns->natts; i++)
+        if (!TupleDescAttr(columns, i)->attisdropped)
+            (void)settings_of_type(TupleDescAttr(columns, i)->atttypid, &looked_into);
+    relation_close(table, AccessShareLock);
+    return list_member_oid(looked_into, composite);
+}
+
+// SQL of a rule may look at the attributes of a composite type wherever a column has it.
+void check_users_of_composite(Oid composite, const ColumnChange &change)
+{
+    ListCell *cell = nullptr;
+    foreach (cell, captured_tables())
+        if (uses_composite(lfirst_oid(cell), composite))
+            check_table(lfirst_oid(cell), change);
+}
+
+void guard_drops()
+{
+    List *columns = reported("SELECT objid, address_names[3] FROM pg_catalog.pg_event_trigger_dropped_objects()"
+                             " WHERE classid = 'pg_catalog.pg_class'::regclass AND objsubid > 0");
+    ListCell *cell = nullptr;
+    foreach (cell, columns) {
+        const auto *column = static_cast<Reported *>(lfirst(cell));
+        const ColumnChange change{.kind = ColumnChange::dropped, .column = column->name};
+        if (get_rel_relkind(column->object) == RELKIND_COMPOSITE_TYPE)
+            check_users_of_composite(column->object, change);
+        else
+            check_table(column->object, change);
+    }
 }
 
 void check_with_inheritors(Oid table, const ColumnChange &change)
@@ -203,18 +265,50 @@ void guard_alterations(Node *command)
     ColumnChange change;
     if (!find_change(command, &change))
         return;
-    List *relations = reported_columns("SELECT objid, NULL::text FROM pg_catalog.pg_event_trigger_ddl_commands()"
-                                       " WHERE classid = 'pg_catalog.pg_class'::regclass");
+    List *relations = reported("SELECT objid, NULL::text FROM pg_catalog.pg_event_trigger_ddl_commands()"
+                               " WHERE classid = 'pg_catalog.pg_class'::regclass");
     ListCell *cell = nullptr;
     foreach (cell, relations) {
-        const Oid relation = static_cast<ReportedColumn *>(lfirst(cell))->table;
+        const Oid relation = static_cast<Reported *>(lfirst(cell))->object;
         if (get_rel_relkind(relation) != RELKIND_COMPOSITE_TYPE) {
             check_with_inheritors(relation, change);
             continue;
         }
-        ListCell *typed = nullptr;
-        foreach (typed, typed_tables(relation))
-            check_with_inheritors(lfirst_oid(typed), change);
+        ListCell *table = nullptr;
+        foreach (table, typed_tables(relation))
+            check_with_inheritors(lfirst_oid(table), change);
+        check_users_of_composite(relation, change);
+    }
+}
+
+// SQL of a rule runs as the table's owner, but making a trigger takes no more than the privilege TRIGGER, and the
+// server does not keep who made it.
+void check_author(const Trigger &trigger, Relation table)
+{
+    Rule rule{};
+    if (pg::attempt([&] { rule = parse_trigger_rule(trigger); }) != nullptr)
+        return; // it does not work, either
+    if (rule.has_sql() && !pg::compat::owns_table(RelationGetRelid(table), GetUserId()))
+        ereport(
+            ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("only the owner of table \"%s\" can capture it by a rule with SQL", RelationGetRelationName(table)),
+            errdetail("The SQL would run with the owner's privileges."),
+            errhint("Let the owner create the trigger, or leave the SQL out."));
+}
+
+void guard_new_triggers()
+{
+    List *created = reported("SELECT objid, NULL::text FROM pg_catalog.pg_event_trigger_ddl_commands()"
+                             " WHERE classid = 'pg_catalog.pg_trigger'::regclass");
+    ListCell *cell = nullptr;
+    foreach (cell, created) {
+        const Oid oid = static_cast<Reported *>(lfirst(cell))->object;
+        Relation table = relation_open(table_of_trigger(oid), AccessShareLock);
+        for (int i = 0; i < table->trigdesc->numtriggers; i++)
+            if (const Trigger &trigger = table->trigdesc->triggers[i];
+                trigger.tgoid == oid && trigger.tgfoid == pg::function_oid("capture"))
+                check_author(trigger, table);
+        relation_close(table, AccessShareLock);
     }
 }
 
@@ -236,6 +330,8 @@ Datum outbox_guard_rules(PG_FUNCTION_ARGS)
     const auto *call = reinterpret_cast<EventTriggerData *>(fcinfo->context);
     if (strcmp(call->event, "sql_drop") == 0)
         guard_drops();
+    else if (IsA(call->parsetree, CreateTrigStmt))
+        guard_new_triggers();
     else
         guard_alterations(call->parsetree);
     PG_RETURN_NULL();

@@ -10,6 +10,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 #include "utils/syscache.h"
+#include "utils/varlena.h"
 }
 
 namespace outbox::capture {
@@ -81,6 +82,20 @@ const char *list_columns(TupleDesc columns)
     return list.data;
 }
 
+// Whoever changes a row may have temporary objects; the rule's SQL runs as the table's owner.
+void refuse_temporary_path(const Rule &rule)
+{
+    List *schemas = NIL;
+    if (rule.search_path.count == 0 || !SplitIdentifierString(pstrdup(rule.search_path.text()), ',', &schemas))
+        return; // setting it says what is wrong
+    ListCell *cell = nullptr;
+    foreach (cell, schemas)
+        if (strncmp(static_cast<const char *>(lfirst(cell)), "pg_temp", strlen("pg_temp")) == 0)
+            ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("rule key \"search_path\" names a temporary schema"),
+                    errhint("Leave it out: temporary objects always come last."));
+}
+
 // These go into headers and routing as they are.
 void refuse_masked_identity(const Rule &rule)
 {
@@ -132,6 +147,8 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
 {
     TupleDesc columns = RelationGetDescr(table);
 
+    rule->table = RelationGetRelid(table);
+    rule->owner = table->rd_rel->relowner;
     if (!rule->entity.given)
         rule->entity = single(pstrdup(entity_name));
     if (!rule->prefix.given)
@@ -150,6 +167,7 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
         rule->search_path = rule->has_sql() ? single(quote_identifier(get_namespace_name(RelationGetNamespace(table))))
                                             : Value{.given = true};
     refuse_masked_identity(*rule);
+    refuse_temporary_path(*rule);
 }
 
 void check_columns(const Rule &rule, Relation table)

@@ -3,6 +3,7 @@
 #include "pg/compat.hpp"
 
 extern "C" {
+#include "access/twophase.h"
 #include "common/hashfn.h"
 #include "storage/lock.h"
 }
@@ -13,10 +14,13 @@ namespace {
 
 // Advisory locks of classes that no SQL can take.
 constexpr std::uint16_t key_lock_class = 0x0B03;
-constexpr std::uint16_t bucket_lock_class = 0x0B04;
+constexpr std::uint16_t entity_lock_class = 0x0B04;
 
-constexpr std::uint64_t bucket_count = 64; // of each entity type
-constexpr int single_key_limit = 64;       // of a transaction
+// Of a transaction: a share of the lock table that many of its kind leave room for.
+int single_key_limit()
+{
+    return max_locks_per_xact * (MaxBackends + max_prepared_xacts) / 32;
+}
 
 std::uint64_t hash(const text *string, std::uint64_t seed)
 {
@@ -47,14 +51,10 @@ void lock_key(const text *entity_type, const text *key)
     }
 
     const std::uint64_t entity = hash(entity_type, 0);
-    const std::uint64_t id = hash(key, entity);
-    const std::uint64_t bucket = (entity & ~std::uint64_t{0xffffffff}) | (id % bucket_count);
-    if (single_keys >= single_key_limit) {
-        (void)lock(bucket, bucket_lock_class, ExclusiveLock);
-        return;
-    }
-    (void)lock(bucket, bucket_lock_class, RowExclusiveLock);
-    if (lock(id, key_lock_class, ExclusiveLock))
+    (void)lock(entity, entity_lock_class, RowExclusiveLock);
+    if (single_keys >= single_key_limit())
+        (void)lock(entity, entity_lock_class, ExclusiveLock);
+    else if (lock(hash(key, entity), key_lock_class, ExclusiveLock))
         single_keys++;
 }
 

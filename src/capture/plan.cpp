@@ -42,7 +42,7 @@ Column compile_column(TupleDesc columns, int index, CapturePlan *plan)
 {
     const Column column = describe_column(columns, index);
     if (column.format.format == Format::other)
-        plan->settings |= settings_of_type(TupleDescAttr(columns, index)->atttypid, &plan->row_types);
+        plan->settings |= settings_of_type(TupleDescAttr(columns, index)->atttypid, &plan->relations);
     plan->attributes = std::max(plan->attributes, index + 1);
     return column;
 }
@@ -161,6 +161,7 @@ CapturePlan *compile_plan(const Rule &rule, Relation table)
     TupleDesc columns = RelationGetDescr(table);
     auto *plan = static_cast<CapturePlan *>(palloc0(sizeof(CapturePlan)));
     plan->payload_size = first_payload_size;
+    plan->relations = list_make1_oid(rule.table);
     compile_captured_columns(rule, table, plan);
     refuse_enriched_columns(rule, table, *plan);
     plan->condition = compile_condition(rule, table);

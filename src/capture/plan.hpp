@@ -55,7 +55,7 @@ struct CapturePlan {
     bool record_failures; // a change of a row goes on without its event if that cannot be made
 
     SettingsMask settings; // what any value's text depends on
-    List *row_types;       // relations of composite types: the settings were found in them
+    List *relations;       // what was looked into beside the table itself: the rule's table, composite types
     int payload_size;      // of the largest payload up to now, within limits: the next buffer's size
 };
 

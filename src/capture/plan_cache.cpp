@@ -6,6 +6,7 @@ extern "C" {
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 }
 
 namespace outbox::capture {
@@ -25,7 +26,7 @@ std::uint64_t changes_seen; // reports of the relation cache, of any relation
 
 bool depends_on(const CachedPlan &cached, Oid relation)
 {
-    return relation == InvalidOid || relation == cached.table || list_member_oid(cached.plan->row_types, relation);
+    return relation == InvalidOid || relation == cached.table || list_member_oid(cached.plan->relations, relation);
 }
 
 // Runs in the middle of anything: must not touch a catalog, nor free what may be in use.
@@ -39,6 +40,17 @@ void relation_changed(Datum, Oid relation)
             cached->stale = true;
 }
 
+// A condition holds functions, and bodies of functions, as they were when it was compiled.
+void function_changed(Datum, int, uint32)
+{
+    changes_seen++;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, cached_plans);
+    while (auto *cached = static_cast<CachedPlan *>(hash_seq_search(&scan)))
+        if (cached->plan->condition != nullptr)
+            cached->stale = true;
+}
+
 void create_cache()
 {
     HASHCTL control{};
@@ -46,6 +58,7 @@ void create_cache()
     control.entrysize = sizeof(CachedPlan);
     cached_plans = hash_create("outbox capture plans", 64, &control, HASH_ELEM | HASH_BLOBS);
     CacheRegisterRelcacheCallback(relation_changed, Datum{0});
+    CacheRegisterSyscacheCallback(PROCOID, function_changed, Datum{0});
 }
 
 // Plans of dropped tables go this way too.

@@ -7,8 +7,11 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/plancache.h"
 #include "utils/snapmgr.h"
 }
 
@@ -53,16 +56,42 @@ void free_plan(void *plan)
     (void)SPI_freeplan(static_cast<SPIPlanPtr>(plan));
 }
 
-// The plan lives as long as the memory context of the queries.
-void keep(Query *query, SPIPlanPtr plan, MemoryContext context)
+const CachedPlanSource &source_of(SPIPlanPtr plan)
 {
-    auto *callback = static_cast<MemoryContextCallback *>(MemoryContextAlloc(context, sizeof(MemoryContextCallback)));
+    return *static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
+}
+
+// The server looks names up again when what they meant has changed. In the owner's query a name must never come to
+// mean a temporary object, which whoever changes the row may have made.
+void refuse_temporary(Query *query)
+{
+    CachedPlan *plan = SPI_plan_get_cached_plan(query->plan);
+    const CachedPlanSource &source = source_of(query->plan);
+    ListCell *cell = nullptr;
+    if (query->generation != source.generation)
+        foreach (cell, source.relationOids)
+            if (get_rel_persistence(lfirst_oid(cell)) == RELPERSISTENCE_TEMP)
+                ereport(
+                    ERROR, errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+                    errmsg("SQL in a rule cannot read the temporary relation \"%s\"", get_rel_name(lfirst_oid(cell))),
+                    errhint("Name a permanent table, with its schema if the rule's \"search_path\" lacks that."));
+    query->generation = source.generation;
+    ReleaseCachedPlan(plan, CurrentResourceOwner);
+}
+
+// The plan lives as long as the memory context of the queries.
+void keep(Query *query, SPIPlanPtr plan, Queries *queries)
+{
+    auto *callback =
+        static_cast<MemoryContextCallback *>(MemoryContextAlloc(queries->context, sizeof(MemoryContextCallback)));
     if (SPI_keepplan(plan) != 0)
         elog(ERROR, "SPI_keepplan failed");
     callback->func = free_plan;
     callback->arg = plan;
-    MemoryContextRegisterResetCallback(context, callback);
+    MemoryContextRegisterResetCallback(queries->context, callback);
     query->plan = plan;
+    refuse_temporary(query);
+    queries->reads_tables |= source_of(plan).relationOids != NIL || source_of(plan).invalItems != NIL;
 }
 
 // Each expression is prepared by itself first: its errors are then about what the user wrote.
@@ -89,15 +118,15 @@ void compile_values(const Rule &rule, Oid row_type, Queries *queries)
         appendStringInfo(&sql, "%s%s AS %s", queries->has_variant || i > 0 ? ", " : "",
                          check_expression(key, rule.enrich.items[i], row_type, *queries), quote_identifier(name));
     }
-    keep(&queries->values, prepare(sql.data, row_type, QueryGives::values), queries->context);
+    keep(&queries->values, prepare(sql.data, row_type, QueryGives::values), queries);
 }
 
-void compile_object(const char *key, const Value &sql, Oid row_type, const Queries &queries, Query *query)
+void compile_object(const char *key, const Value &sql, Oid row_type, Query *query, Queries *queries)
 {
     if (sql.count == 0)
         return;
-    const KeyContext context(key, queries);
-    keep(query, prepare(sql.text(), row_type, QueryGives::members), queries.context);
+    const KeyContext context(key, *queries);
+    keep(query, prepare(sql.text(), row_type, QueryGives::members), queries);
     context.end();
 }
 
@@ -149,6 +178,7 @@ void fit_columns(Query *query, TupleDesc result, MemoryContext context)
 // The only row of the result; its values live until SPI_finish. Returns false if there is none.
 bool run(Query *query, Rows *rows, MemoryContext context, Row *row)
 {
+    refuse_temporary(query);
     const int code = SPI_execute_plan(query->plan, rows->values, rows->nulls, true, 2);
     if (code != SPI_OK_SELECT)
         elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
@@ -229,9 +259,8 @@ Queries *compile_queries(const Rule &rule, Relation table)
         return nullptr;
     auto *queries = static_cast<Queries *>(palloc0(sizeof(Queries)));
     queries->has_variant = rule.variant.count > 0;
-    queries->serialize = rule.serialize.is("true");
     queries->table = pstrdup(RelationGetRelationName(table));
-    queries->owner = table->rd_rel->relowner;
+    queries->owner = rule.owner;
     queries->search_path = pstrdup(rule.search_path.text());
     queries->context = CurrentMemoryContext;
 
@@ -240,10 +269,11 @@ Queries *compile_queries(const Rule &rule, Relation table)
     SPI_connect();
     if (queries->has_variant || rule.enrich.count > 0)
         compile_values(rule, row_type, queries);
-    compile_object("data_query", rule.data_query, row_type, *queries, &queries->data);
-    compile_object("previous_query", rule.previous_query, row_type, *queries, &queries->previous);
+    compile_object("data_query", rule.data_query, row_type, &queries->data, queries);
+    compile_object("previous_query", rule.previous_query, row_type, &queries->previous, queries);
     SPI_finish();
     leave_rule_context(context);
+    queries->serialize = queries->reads_tables && rule.serialize.is("true");
     return queries;
 }
 

@@ -15,6 +15,7 @@ namespace outbox::capture {
 
 struct Query {
     SPIPlanPtr plan;    // null: the rule has none
+    int generation;     // of the plan that was looked at last
     TupleDesc result;   // what `columns` describes; null: not run yet
     ColumnList columns; // of its result
 };
@@ -24,6 +25,7 @@ struct Queries {
     Query data;
     Query previous;
     bool has_variant;
+    bool reads_tables; // not only the two rows
     bool serialize;
     const char *table;
     Oid owner;

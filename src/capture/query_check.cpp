@@ -47,8 +47,20 @@ int count_values(const CachedPlanSource &statement)
     return statement.resultDesc->natts;
 }
 
+// What a bracket in the text may have let in.
+bool is_expression(const Query &query)
+{
+    return query.jointree->fromlist == NIL && query.jointree->quals == nullptr && query.groupClause == NIL &&
+           query.groupingSets == NIL && query.havingQual == nullptr && query.windowClause == NIL &&
+           query.distinctClause == NIL && query.sortClause == NIL && query.limitOffset == nullptr &&
+           query.limitCount == nullptr && query.setOperations == nullptr && query.cteList == NIL && !query.hasAggs;
+}
+
 void check_one_value(const CachedPlanSource &statement)
 {
+    if (!is_expression(*linitial_node(Query, statement.query_list)))
+        refuse("It is more than an expression.",
+               "Close the brackets that it opens, and put a query into brackets of its own.");
     if (linitial_node(Query, statement.query_list)->hasTargetSRFs)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("SQL in a rule must give one value here"),
                 errdetail("It calls a function that returns a set."),

@@ -194,8 +194,8 @@ Value parse_object(JsonbContainer *json, const char *key, const Shape &shape)
 
     Value value = room_for(count, true);
     for_each_member(json, [&](const char *name, const JsonbValue &item) {
-        if (*name == '\0')
-            refuse_value(key, shape.expectation);
+        if (*name == '\0' || strlen(name) >= NAMEDATALEN)
+            refuse_value(key, "Its names have 1 to 63 bytes.");
         value.names[value.count] = name;
         add_item(&value, item, psprintf("%s.%s", key, name), shape);
     });

@@ -34,6 +34,9 @@ struct Value {
 };
 
 struct Rule {
+    Oid table; // that the rule was written for: of a partition's trigger, the partitioned table
+    Oid owner; // of that table: the rule's SQL runs as this role
+
     Value entity;
     Value prefix;
     Value entity_id;

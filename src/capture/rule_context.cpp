@@ -3,12 +3,32 @@
 #include "capture/canonical_settings.hpp"
 
 extern "C" {
+#include "parser/parse_expr.h"
+#include "parser/parser.h"
+#include "utils/array.h"
 #include "utils/guc.h"
+#include "utils/xml.h"
 }
 
 namespace outbox::capture {
 
 namespace {
+
+// What the text of SQL, and of constants in it, is read by. How values are written, the canonical settings say.
+struct ReadingSetting {
+    const char *name;
+    const char *value;
+    bool (*holds)();
+};
+
+constexpr ReadingSetting reading_settings[] = {
+    {"DateStyle", "ISO, MDY", [] { return DateOrder == DATEORDER_MDY; }},
+    {"standard_conforming_strings", "on", [] { return standard_conforming_strings; }},
+    {"transform_null_equals", "off", [] { return !Transform_null_equals; }},
+    {"array_nulls", "on", [] { return Array_nulls; }},
+    {"backslash_quote", "safe_encoding", [] { return backslash_quote == BACKSLASH_QUOTE_SAFE_ENCODING; }},
+    {"xmloption", "content", [] { return xmloption == XMLOPTION_CONTENT; }},
+};
 
 void set(const char *name, const char *value)
 {
@@ -21,17 +41,18 @@ int enter_rule_settings(const char *search_path)
 {
     const int nest_level = NewGUCNestLevel();
     (void)enter_canonical_settings(all_settings_but_search_path);
-    // Of dates that are written the order of day and month is no matter; those in the rule's SQL are read.
-    if (DateOrder != DATEORDER_MDY)
-        set("DateStyle", "ISO, MDY");
+    for (const ReadingSetting &setting : reading_settings)
+        if (!setting.holds())
+            set(setting.name, setting.value);
     // Temporary objects come last: nobody can put one in the way of what the rule means.
     set("search_path", psprintf("%s, pg_temp", search_path));
     return nest_level;
 }
 
+// Also takes back what functions of the rule have set.
 void leave_rule_settings(int nest_level)
 {
-    AtEOXact_GUC(true, nest_level);
+    AtEOXact_GUC(false, nest_level);
 }
 
 RuleContext enter_rule_context(Oid owner, const char *search_path)

@@ -113,14 +113,15 @@ void establish_trigger(const char *table, const Twin &twin, const char *rule)
 }
 
 // They run as the table's owner.
-void require_owner_of_queries(const Rule &rule, Relation table)
+void require_owner_of_sql(const Rule &rule, Relation table)
 {
-    if (rule.has_queries() && !pg::compat::owns_table(RelationGetRelid(table), GetUserId()))
+    if (rule.has_sql() && !pg::compat::owns_table(RelationGetRelid(table), GetUserId()))
         ereport(
             ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("only the owner of table \"%s\" can track it by a rule with SQL", RelationGetRelationName(table)),
             errdetail("The SQL would run with the owner's privileges."),
-            errhint("Let the owner call outbox.track(), or leave out variant, enrich, data_query and previous_query."));
+            errhint("Let the owner call outbox.track(), or leave out condition, variant, enrich, data_query and "
+                    "previous_query."));
 }
 
 Jsonb *track(Oid table_oid, Jsonb *rule_json)
@@ -131,7 +132,7 @@ Jsonb *track(Oid table_oid, Jsonb *rule_json)
 
     Rule rule = parse_rule(rule_json);
     complete_rule(&rule, table, RelationGetRelationName(table));
-    require_owner_of_queries(rule, table);
+    require_owner_of_sql(rule, table);
     (void)compile_plan(rule, table); // raises what would be wrong when a row changes
 
     Jsonb *complete = rule_to_jsonb(rule);

@@ -7,10 +7,11 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 }
 
 namespace outbox::capture {
@@ -59,8 +60,19 @@ Rule parse_trigger_rule(const Trigger &trigger)
 
 void complete_trigger_rule(Rule *rule, const Trigger &trigger, Relation table)
 {
-    const char *entity_name = get_rel_name(table_of_rule(trigger, table));
-    complete_rule(rule, table, entity_name != nullptr ? entity_name : RelationGetRelationName(table));
+    const Oid written_for = table_of_rule(trigger, table);
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(written_for));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for relation %u", written_for);
+    auto *form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+    const char *entity_name = pstrdup(NameStr(form->relname));
+    const Oid owner = form->relowner;
+    ReleaseSysCache(tuple);
+
+    complete_rule(rule, table, entity_name);
+    // Making a partition asks for no privilege on the rule: its owner must not lend the SQL his own.
+    rule->table = written_for;
+    rule->owner = owner;
 }
 
 } // namespace outbox::capture

@@ -11,10 +11,13 @@ namespace {
 
 bool must_be_raised(const ErrorData &error)
 {
+    if (error.sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+        return true;
     switch (ERRCODE_TO_CATEGORY(error.sqlerrcode)) {
     case ERRCODE_TRANSACTION_ROLLBACK:
     case ERRCODE_INSUFFICIENT_RESOURCES:
     case ERRCODE_OPERATOR_INTERVENTION:
+    case ERRCODE_SYSTEM_ERROR:
         return true;
     default:
         return false;

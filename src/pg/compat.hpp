@@ -7,6 +7,7 @@ extern "C" {
 #include "access/genam.h"
 #include "access/transam.h"
 #include "funcapi.h"
+#include "nodes/nodeFuncs.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
@@ -91,6 +92,13 @@ inline bool owns_database(Oid database, Oid role)
 #else
     return pg_database_ownercheck(database, role);
 #endif
+}
+
+// Visits the node's children: the server's header gives the visitor a type of its own (15: one without parameters).
+inline bool walk_expression(Node *node, bool (*visit)(Node *, void *), void *context)
+{
+    using Untyped = bool (*)();
+    return expression_tree_walker(node, reinterpret_cast<Untyped>(reinterpret_cast<void (*)()>(visit)), context);
 }
 
 inline bool owns_table(Oid table, Oid role)

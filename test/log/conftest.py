@@ -24,7 +24,7 @@ def probe_sql(workdir, pg_config):
 @pytest.fixture
 def log(make_server, probe_sql):
     """A running server with the extension and the probe."""
-    server = make_server().start()
+    server = make_server(autovacuum="off").start()      # its transactions would be in the way of those that are looked at
     server.execute("CREATE EXTENSION outbox_relay")
     server.execute(probe_sql)
     return server
