@@ -129,6 +129,10 @@ OWN_TYPES = """
     CREATE TYPE fidelity.floats AS RANGE (subtype = float8);
     CREATE TYPE fidelity.names AS RANGE (subtype = text, collation = "C");
     CREATE TYPE fidelity.instants AS RANGE (subtype = timestamptz, multirange_type_name = fidelity.many_instants);
+    CREATE TYPE fidelity.mood AS ENUM ('good', 'bad');
+    CREATE FUNCTION fidelity.mood_json(fidelity.mood) RETURNS json LANGUAGE sql AS $$
+        SELECT json_build_object($1::text, 1 / 3::float8 || ' ' || timestamptz 'epoch' || interval '1 day') $$;
+    CREATE CAST (fidelity.mood AS json) WITH FUNCTION fidelity.mood_json;
     CREATE EXTENSION hstore SCHEMA fidelity;
     CREATE EXTENSION citext SCHEMA fidelity;
 """
@@ -154,6 +158,7 @@ def own_types():
     generators = {
         "colour": lambda rng: rng.choice(("red", 'deep "blue"', "it's", "back\\slash", "", "grün {1,2}", "NULL")),
         "floats": values.range_of(float_bound), "names": values.range_of(text_bound),
+        "mood": lambda rng: rng.choice(("good", "bad")),
         "instants": instants, "many_instants": values.multirange_of(instants),
         "hstore": hstore, "citext": values.text,
     }
