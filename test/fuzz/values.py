@@ -9,7 +9,7 @@ from fuzzing import mutate
 ROUND = 40      # rows of one type before the next one's turn
 
 
-def insert(session, fuzzing, table, number):
+def insert(reader, writer, fuzzing, table, number):
     """One row of random values, half the time one of them mutated: what its type refuses is no value. What it takes must be captured."""
     row = table.random_row(fuzzing.rng)
     place = fuzzing.rng.randrange(len(row))
@@ -19,12 +19,12 @@ def insert(session, fuzzing, table, number):
     holes = ", ".join(["%s"] * len(row))
     fuzzing.say(row)
     try:
-        session.execute(f"INSERT INTO fidelity.{table.name}_before (id, {columns}) VALUES ({number}, {holes})", row)
+        reader.execute(f"INSERT INTO fidelity.{table.name}_before (id, {columns}) VALUES ({number}, {holes})", row)
     except psycopg.Error:
-        if session.closed:
+        if reader.closed:
             raise
         return 0
-    session.execute(f"INSERT INTO fidelity.{table.name} SELECT * FROM fidelity.{table.name}_before WHERE id = {number}")
+    writer.execute(f"INSERT INTO fidelity.{table.name} SELECT * FROM fidelity.{table.name}_before WHERE id = {number}")
     return 1
 
 
@@ -47,7 +47,7 @@ def test_no_value_harms_the_server_or_looks_other_than_to_json_shows_it(server, 
             table = fuzzing.rng.choice(tables)
             session_settings.apply(writer, session_settings.random_settings(fuzzing.rng, "C"))
             for number in range(given, given + ROUND):
-                written += insert(writer, fuzzing, table, number)
+                written += insert(reader, writer, fuzzing, table, number)
             given += ROUND
         for table in tables:
             rows, wrong = differing(reader, table)
