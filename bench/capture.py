@@ -44,7 +44,7 @@ SIDES = {
     "relay": ("outbox_relay", "SELECT outbox.track('{table}')", 1),
     "logutriga": ("PgQ, logutriga", FOR_EACH_ROW + "pgq.logutriga('bench')", 1),
     "jsontriga": ("PgQ, jsontriga", FOR_EACH_ROW + "pgq.jsontriga('bench')", 1),
-    "good": ("PL/pgSQL, to_jsonb and a diff", FOR_EACH_ROW + "capture_good()", 1 / 4),
+    "good": ("PL/pgSQL, to_jsonb and a diff", FOR_EACH_ROW + "capture_good()", 1 / 2),
     "catalog": ("PL/pgSQL that reads information_schema per row", FOR_EACH_ROW + "capture_catalog()", 1 / 10),
 }
 
