@@ -101,8 +101,9 @@ char *write_timestamptz(char *text, TimestampTz timestamp)
     char *end = write_plain_timestamp(text, timestamp);
     if (end == nullptr)
         return write_by_server(text, TimestampTzGetDatum(timestamp), TIMESTAMPTZOID);
-    memcpy(end, "+00:00", 6);
-    return end + 6;
+    constexpr std::string_view utc = "+00:00";
+    memcpy(end, utc.data(), utc.size());
+    return end + utc.size();
 }
 
 } // namespace outbox::capture

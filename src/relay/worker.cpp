@@ -69,7 +69,7 @@ constexpr PinnedSetting pinned_settings[] = {
     // Someone may hold a lock on our tables for hours: a worker must still answer signals.
     {"lock_timeout", "1000"},
     // In a deadlock with DDL on our tables the worker notices first, and gives way.
-    {"deadlock_timeout", "100"},
+    {"deadlock_timeout", "10"},
     // Progress is recorded without waiting for the flush.
     {"synchronous_commit", "off"},
     // The shape of the window queries (src/log/window.cpp) must not depend on statistics.
