@@ -143,6 +143,23 @@ UPDATE o SET updated_at = clock_timestamp() + interval '1 second';
 SELECT entity_id, event_type FROM outbox.reconcile('o', 'yesterday');
 SELECT DISTINCT payload -> 'data' ->> 'as' AS "as" FROM outbox.event WHERE entity_type = 'o' AND headers IS NOT NULL;
 
+-- Who made the change is told, as far as the row says it: of rows that are there and of those that are gone.
+CREATE TABLE made (id int PRIMARY KEY, changed_by text, updated_at timestamptz DEFAULT clock_timestamp());
+SELECT outbox.track('made', '{"on_failure": "record", "initiator_id": "changed_by",
+    "enrich": {"q": "SELECT 100 / n FROM reconciled.divisor"}}') IS NOT NULL AS tracked;
+UPDATE divisor SET n = 0;
+SET client_min_messages = error;
+INSERT INTO made VALUES (1, 'ann'), (2, 'bob');
+DELETE FROM made WHERE id = 2;
+SET client_min_messages = notice;
+UPDATE divisor SET n = 10;
+ALTER TABLE made DISABLE TRIGGER ALL;
+INSERT INTO made VALUES (3, 'eve');
+ALTER TABLE made ENABLE TRIGGER ALL;
+SELECT entity_id, event_type, reason FROM outbox.reconcile('made', 'yesterday');
+SELECT entity_id, initiator_id FROM outbox.event
+ WHERE entity_type = 'made' AND id > (SELECT max(id) FROM start) ORDER BY id;
+
 SET client_min_messages = warning;
 DELETE FROM outbox.capture_failure;
 DROP SCHEMA reconciled CASCADE;

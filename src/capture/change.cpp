@@ -7,11 +7,6 @@ namespace outbox::capture {
 
 namespace {
 
-bool is_soft_deleted(const CapturePlan &plan, const Row &row)
-{
-    return plan.soft_delete >= 0 && !row.nulls[plan.soft_delete];
-}
-
 bool any_changed(const ColumnList &watched, const Row &before, const Row &after)
 {
     return std::any_of(watched.columns, watched.columns + watched.count,
@@ -30,7 +25,34 @@ bool find_update(const CapturePlan &plan, Change *change)
     return deleted || watched || change->changed_count > 0;
 }
 
+void set_rows(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row, Change *change)
+{
+    change->old_row = old_row;
+    change->new_row = new_row;
+    change->row = row_of(plan, new_row != nullptr ? new_row : old_row);
+    change->before = old_row != nullptr ? row_of(plan, old_row) : change->row;
+    change->latest = change->row;
+    change->changed_count = 0;
+}
+
 } // namespace
+
+bool is_soft_deleted(const CapturePlan &plan, const Row &row)
+{
+    return plan.soft_delete >= 0 && !row.nulls[plan.soft_delete];
+}
+
+bool meets_condition(const CapturePlan &plan, TupleTableSlot *row)
+{
+    return plan.condition == nullptr || meets(*plan.condition, row);
+}
+
+Change change_of_rows(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row)
+{
+    Change change{};
+    set_rows(plan, old_row, new_row, &change);
+    return change;
+}
 
 // A row that does not meet the condition counts as not there: so an update that enters it is an insert, and one that
 // leaves it a delete.
@@ -40,18 +62,16 @@ bool find_change(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlo
     if (old_row != nullptr && new_row != nullptr && stored_alike(old_row, new_row))
         return false;
 
-    change->latest = row_of(plan, new_row != nullptr ? new_row : old_row);
-    if (plan.condition != nullptr) {
-        old_row = old_row != nullptr && meets(*plan.condition, old_row) ? old_row : nullptr;
-        new_row = new_row != nullptr && meets(*plan.condition, new_row) ? new_row : nullptr;
-        if (old_row == nullptr && new_row == nullptr)
-            return false;
-    }
-    change->old_row = old_row;
-    change->new_row = new_row;
-    change->changed_count = 0;
-    change->row = row_of(plan, new_row != nullptr ? new_row : old_row);
-    change->before = old_row != nullptr ? row_of(plan, old_row) : change->row;
+    TupleTableSlot *latest = new_row != nullptr ? new_row : old_row;
+    if (old_row != nullptr && !meets_condition(plan, old_row))
+        old_row = nullptr;
+    if (new_row != nullptr && !meets_condition(plan, new_row))
+        new_row = nullptr;
+    if (old_row == nullptr && new_row == nullptr)
+        return false;
+    set_rows(plan, old_row, new_row, change);
+    if (latest != new_row)
+        change->latest = row_of(plan, latest);
 
     if (old_row == nullptr) {
         change->operation = Operation::insert;

@@ -16,9 +16,18 @@ struct Change {
     int changed_count;
 };
 
+bool is_soft_deleted(const CapturePlan &plan, const Row &row);
+
+// A rule without a condition is met by every row.
+bool meets_condition(const CapturePlan &plan, TupleTableSlot *row);
+
 // Makes it of the rows before and after (null: there was none). Returns false if there is no event to write. The slots
 // are used as long as the change is.
 bool find_change(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row, Change *change);
+
+// A change of these rows (null: there is none), whatever they hold: the operation, and what the rule has to say, are
+// left to the caller.
+Change change_of_rows(const CapturePlan &plan, TupleTableSlot *old_row, TupleTableSlot *new_row);
 
 // Of a whole table.
 inline Change truncation()

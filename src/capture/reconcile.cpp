@@ -8,7 +8,6 @@
 // All is done as the table's owner, whoever calls: types and the rule's SQL may run what the owner wrote.
 //
 // Server regime.
-#include "capture/condition.hpp"
 #include "capture/known_events.hpp"
 #include "capture/new_event.hpp"
 #include "capture/owed_events.hpp"
@@ -54,28 +53,18 @@ struct Reconciliation {
     const char *first_error;
 };
 
-bool meets_condition(const Reconciliation &run, TupleTableSlot *row)
-{
-    return run.plan->condition == nullptr || meets(*run.plan->condition, row);
-}
-
 // The row as it is now. A soft-deleted one is deleted.
 Change change_of_present(const CapturePlan &plan, TupleTableSlot *row, Operation operation)
 {
-    Change change{};
-    change.new_row = row;
-    change.row = change.before = row_of(plan, row);
-    const bool deleted = plan.soft_delete >= 0 && !change.row.nulls[plan.soft_delete];
-    change.operation = deleted ? Operation::remove : operation;
+    Change change = change_of_rows(plan, nullptr, row);
+    change.operation = is_soft_deleted(plan, change.row) ? Operation::remove : operation;
     return change;
 }
 
 Change change_of_gone(const CapturePlan &plan, TupleTableSlot *row)
 {
-    Change change{};
+    Change change = change_of_rows(plan, row, nullptr);
     change.operation = Operation::remove;
-    change.old_row = row;
-    change.row = change.before = row_of(plan, row);
     return change;
 }
 
@@ -114,7 +103,7 @@ void emit_owed(const Reconciliation &run, const OwedEvent &owed, Emitted *emitte
     Jsonb *data = row_data_of(owed);
     TupleTableSlot *present = find_and_lock(run.lookup, data);
     const Operation operation = owed.inserted ? Operation::insert : Operation::update;
-    const bool made = present != nullptr && meets_condition(run, present)
+    const bool made = present != nullptr && meets_condition(*run.plan, present)
                           ? make(run, change_of_present(*run.plan, present, operation), emitted)
                           : make_of_gone(run, owed, row_of_image(run.table, data), emitted);
     if (made)
@@ -132,14 +121,14 @@ text *entity_id_of(const Reconciliation &run, TupleTableSlot *row)
 
 void emit_if_unknown(const Reconciliation &run, TupleTableSlot *row, TimestampTz changed_at, Emitted *emitted)
 {
-    if (!meets_condition(run, row))
+    if (!meets_condition(*run.plan, row))
         return;
     const text *entity_id = entity_id_of(run, row);
     if (entity_id != nullptr && has_event_since(run.known, entity_id, changed_at))
         return;
     TupleTableSlot *present = find_and_lock(run.lookup, image_of_row(run.table, row, run.lookup.identity));
     // Whoever has deleted it has told so.
-    if (present == nullptr || !meets_condition(run, present))
+    if (present == nullptr || !meets_condition(*run.plan, present))
         return;
     if (entity_id != nullptr && has_new_event_since(run.known, entity_id, changed_at))
         return;
