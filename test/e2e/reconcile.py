@@ -2,6 +2,7 @@
 
 import threading
 
+import psycopg
 import pytest
 
 from harness.waiting import wait_until
@@ -38,6 +39,17 @@ def while_waiting(pg, call, then):
         then()
         thread.join()
     return rows
+
+
+def test_a_lock_that_is_not_to_be_had_fails_the_statement_and_is_no_failure_of_the_event(pg):
+    pg.execute("CREATE TABLE member (id int PRIMARY KEY, team int)")
+    pg.execute(f"""SELECT outbox.track('member', {RULE}::jsonb || '{{"ordering_key": "team"}}')""")
+    with pg.connect(autocommit=False) as holder, pg.connect() as session:
+        holder.execute("INSERT INTO member VALUES (1, 7)")
+        session.execute("SET lock_timeout = '100ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            session.execute("INSERT INTO member VALUES (2, 7)")
+    assert pg.value("SELECT count(*) FROM outbox.capture_failure WHERE target = 'member'::regclass") == 0
 
 
 def test_the_event_of_a_failure_waits_for_the_row_and_tells_what_it_is_then(pg):
