@@ -19,18 +19,12 @@ namespace outbox::capture {
 
 namespace {
 
-struct CanonicalSetting {
-    const char *name;
-    const char *value;
-    bool (*holds)(); // the session's value gives the same text
-};
-
 bool is_utc(const char *zone)
 {
     return strcmp(zone, "UTC") == 0 || strcmp(zone, "Etc/UTC") == 0 || strcmp(zone, "GMT") == 0;
 }
 
-constexpr CanonicalSetting canonical_settings[] = {
+constexpr FixedSetting canonical_settings[] = {
     // The order of day and month matters to input only.
     {"DateStyle", "ISO", [] { return DateStyle == USE_ISO_DATES; }},
     {"IntervalStyle", "postgres", [] { return IntervalStyle == INTSTYLE_POSTGRES; }},
@@ -150,17 +144,21 @@ SettingsMask settings_of_type(Oid type, List **row_types)
     return base < FirstNormalObjectId ? settings_of_builtin(base) : static_cast<SettingsMask>(unknown);
 }
 
+void fix_setting(const FixedSetting &setting)
+{
+    (void)set_config_option(setting.name, setting.value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
 int enter_canonical_settings(SettingsMask needed)
 {
     int nest_level = 0;
     for (std::size_t i = 0; needed != 0; i++, needed >>= 1) {
-        const CanonicalSetting &setting = canonical_settings[i];
+        const FixedSetting &setting = canonical_settings[i];
         if ((needed & 1) == 0 || setting.holds())
             continue;
         if (nest_level == 0)
             nest_level = NewGUCNestLevel();
-        (void)set_config_option(setting.name, setting.value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                                false);
+        fix_setting(setting);
     }
     return nest_level;
 }

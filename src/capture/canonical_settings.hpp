@@ -22,6 +22,16 @@ extern const SettingsMask all_settings_but_search_path;
 // composite types that were looked into: a change of one of them may change the answer.
 SettingsMask settings_of_type(Oid type, List **row_types);
 
+// A setting, the value that it is to have, and whether the session's own value is as good.
+struct FixedSetting {
+    const char *name;
+    const char *value;
+    bool (*holds)();
+};
+
+// Until the current nest level of settings ends.
+void fix_setting(const FixedSetting &setting);
+
 // Makes the settings canonical; returns what leave_canonical_settings takes: 0 if nothing had to change.
 int enter_canonical_settings(SettingsMask needed);
 void leave_canonical_settings(int nest_level);

@@ -29,7 +29,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
-#include "catalog/indexing.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
@@ -150,49 +150,41 @@ List *reported(const char *query)
     return columns;
 }
 
+// What oid_of gives for each row of a catalog whose column (of type oid) has the value.
+template <typename F>
+List *scan_catalog(Oid catalog, AttrNumber column, Oid value, F &&oid_of)
+{
+    List *oids = NIL;
+    ScanKeyData key;
+    ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
+    Relation rows = table_open(catalog, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(rows, InvalidOid, false, nullptr, 1, &key);
+    while (HeapTuple tuple = systable_getnext(scan))
+        oids = list_append_unique_oid(oids, oid_of(tuple));
+    systable_endscan(scan);
+    table_close(rows, AccessShareLock);
+    return oids;
+}
+
 // The tables of a composite type.
 List *typed_tables(Oid composite)
 {
-    List *tables = NIL;
-    ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_class_reloftype, BTEqualStrategyNumber, F_OIDEQ,
-                ObjectIdGetDatum(get_rel_type_id(composite)));
-    Relation classes = table_open(RelationRelationId, AccessShareLock);
-    SysScanDesc scan = systable_beginscan(classes, InvalidOid, false, nullptr, 1, &key);
-    while (HeapTuple tuple = systable_getnext(scan))
-        tables = lappend_oid(tables, reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->oid);
-    systable_endscan(scan);
-    table_close(classes, AccessShareLock);
-    return tables;
+    return scan_catalog(RelationRelationId, Anum_pg_class_reloftype, get_rel_type_id(composite),
+                        [](HeapTuple tuple) { return reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->oid; });
 }
 
 List *captured_tables()
 {
-    List *tables = NIL;
-    ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_trigger_tgfoid, BTEqualStrategyNumber, F_OIDEQ,
-                ObjectIdGetDatum(pg::function_oid("capture")));
-    Relation triggers = table_open(TriggerRelationId, AccessShareLock);
-    SysScanDesc scan = systable_beginscan(triggers, InvalidOid, false, nullptr, 1, &key);
-    while (HeapTuple tuple = systable_getnext(scan))
-        tables = list_append_unique_oid(tables, reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid);
-    systable_endscan(scan);
-    table_close(triggers, AccessShareLock);
-    return tables;
+    return scan_catalog(TriggerRelationId, Anum_pg_trigger_tgfoid, pg::function_oid("capture"),
+                        [](HeapTuple tuple) { return reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid; });
 }
 
-Oid table_of_trigger(Oid oid)
+Oid table_of_trigger(Oid trigger)
 {
-    ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
     Relation triggers = table_open(TriggerRelationId, AccessShareLock);
-    SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
-    HeapTuple tuple = systable_getnext(scan);
-    const Oid table =
-        HeapTupleIsValid(tuple) ? reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid : InvalidOid;
-    systable_endscan(scan);
+    HeapTuple tuple = get_catalog_object_by_oid(triggers, Anum_pg_trigger_oid, trigger);
     table_close(triggers, AccessShareLock);
-    return table;
+    return HeapTupleIsValid(tuple) ? reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid : InvalidOid;
 }
 
 bool uses_composite(Oid oid, Oid composite)

@@ -22,19 +22,12 @@ constexpr const char *default_verbs[operation_count] = {"created", "updated", "d
 // PostgreSQL 18: computed when read, so a trigger's tuple does not hold it.
 constexpr char attribute_generated_virtual = 'v';
 
-Value single(const char *item)
-{
-    Value value{.given = true, .count = 1, .items = static_cast<const char **>(palloc(sizeof(char *)))};
-    value.items[0] = item;
-    return value;
-}
-
 void default_to_column(Value *value, TupleDesc columns, const char *name)
 {
     if (value->given)
         return;
     if (find_column(columns, name) >= 0)
-        *value = single(name);
+        *value = single_value(name);
     value->given = true;
 }
 
@@ -101,13 +94,11 @@ void refuse_masked_identity(const Rule &rule)
 {
     for (const Value *value :
          {&rule.entity_id, &rule.ordering_key, &rule.workspace_id, &rule.project_id, &rule.initiator_id})
-        for (int i = 0; i < value->count; i++)
-            for (int masked = 0; masked < rule.mask.count; masked++)
-                if (strcmp(value->items[i], rule.mask.names[masked]) == 0)
-                    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                            errmsg("column \"%s\" cannot be masked", value->items[i]),
-                            errdetail("It is part of the event's identity or context, which is sent as it is."),
-                            errhint("Mask other columns, or identify the row by another one."));
+        for (int masked = 0; masked < rule.mask.count; masked++)
+            if (const char *name = rule.mask.names[masked]; value->has(name))
+                ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("column \"%s\" cannot be masked", name),
+                        errdetail("It is part of the event's identity or context, which is sent as it is."),
+                        errhint("Mask other columns, or identify the row by another one."));
 }
 
 } // namespace
@@ -150,22 +141,23 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
     rule->table = RelationGetRelid(table);
     rule->owner = table->rd_rel->relowner;
     if (!rule->entity.given)
-        rule->entity = single(pstrdup(entity_name));
+        rule->entity = single_value(pstrdup(entity_name));
     if (!rule->prefix.given)
         rule->prefix = rule->entity;
     if (!rule->entity_id.given)
         rule->entity_id = require_key_columns(table);
     for (int i = 0; i < operation_count; i++)
         if (!rule->verbs[i].given)
-            rule->verbs[i] = single(default_verbs[i]);
+            rule->verbs[i] = single_value(default_verbs[i]);
 
     default_to_column(&rule->soft_delete, columns, "deleted_at");
     default_to_column(&rule->workspace_id, columns, "workspace_id");
     default_to_column(&rule->project_id, columns, "project_id");
     default_to_column(&rule->initiator_id, columns, "initiator_id");
     if (!rule->search_path.given)
-        rule->search_path = rule->has_sql() ? single(quote_identifier(get_namespace_name(RelationGetNamespace(table))))
-                                            : Value{.given = true};
+        rule->search_path = rule->has_sql()
+                                ? single_value(quote_identifier(get_namespace_name(RelationGetNamespace(table))))
+                                : Value{.given = true};
     refuse_masked_identity(*rule);
     refuse_temporary_path(*rule);
 }

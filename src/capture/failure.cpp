@@ -16,12 +16,6 @@ namespace outbox::capture {
 
 namespace {
 
-bool contains(const Value &value, const char *name)
-{
-    return std::any_of(value.items, value.items + value.count,
-                       [&](const char *item) { return strcmp(item, name) == 0; });
-}
-
 void want(const Value &names, TupleDesc columns, bool *wanted)
 {
     for (int i = 0; i < names.count; i++)
@@ -37,8 +31,7 @@ bool *wanted_columns(Relation table, const Rule &rule)
     auto *wanted = static_cast<bool *>(palloc0(columns->natts));
     for (int i = 0; i < columns->natts; i++) {
         const char *name = NameStr(TupleDescAttr(columns, i)->attname);
-        wanted[i] =
-            rule.has_sql() || (rule.columns.count > 0 ? contains(rule.columns, name) : !contains(rule.exclude, name));
+        wanted[i] = rule.has_sql() || rule.captures(name);
     }
     want(identifying_columns(table, rule), columns, wanted);
     for (const Value *names : {&rule.entity_id, &rule.ordering_key, &rule.soft_delete, &rule.workspace_id,

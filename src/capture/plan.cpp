@@ -16,12 +16,6 @@ namespace {
 constexpr int event_type_limit = 255; // bytes: an AMQP routing key
 constexpr int first_payload_size = 1024;
 
-bool contains(const Value &value, const char *name)
-{
-    return std::any_of(value.items, value.items + value.count,
-                       [&](const char *item) { return strcmp(item, name) == 0; });
-}
-
 Column describe_column(TupleDesc columns, int index)
 {
     Form_pg_attribute attribute = TupleDescAttr(columns, index);
@@ -75,7 +69,7 @@ void compile_captured_columns(const Rule &rule, Relation table, CapturePlan *pla
         if (!can_capture(TupleDescAttr(columns, i)))
             continue;
         const char *name = NameStr(TupleDescAttr(columns, i)->attname);
-        if (rule.columns.count > 0 ? !contains(rule.columns, name) : contains(rule.exclude, name))
+        if (!rule.captures(name))
             continue;
         Column *column = &plan->columns[plan->column_count++];
         *column = compile_column(columns, i, plan);

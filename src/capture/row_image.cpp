@@ -1,5 +1,6 @@
 #include "capture/row_image.hpp"
 
+#include "capture/jsonb_build.hpp"
 #include "capture/rule.hpp"
 #include "capture/rule_context.hpp"
 #include "pg/attempt.hpp"
@@ -24,25 +25,13 @@ char *text_of(Oid type, Datum value)
     return OidOutputFunctionCall(output, value);
 }
 
-void push_string(JsonbParseState **state, JsonbIteratorToken token, const char *string)
-{
-    JsonbValue value;
-    value.type = jbvString;
-    value.val.string.val = const_cast<char *>(string);
-    value.val.string.len = static_cast<int>(strlen(string));
-    pushJsonbValue(state, token, &value);
-}
-
 void push_member(JsonbParseState **state, const char *name, const char *text)
 {
     push_string(state, WJB_KEY, name);
-    if (text != nullptr) {
+    if (text != nullptr)
         push_string(state, WJB_VALUE, text);
-        return;
-    }
-    JsonbValue null;
-    null.type = jbvNull;
-    pushJsonbValue(state, WJB_VALUE, &null);
+    else
+        push_null(state);
 }
 
 } // namespace
@@ -80,16 +69,18 @@ TupleTableSlot *row_of_image(Relation table, Jsonb *image)
         Form_pg_attribute column = TupleDescAttr(columns, i);
         const char *text = can_capture(column) ? image_text(image, NameStr(column->attname)) : nullptr;
         row->tts_isnull[i] = text == nullptr;
-        row->tts_values[i] = Datum{0};
-        if (text == nullptr)
-            continue;
-        Oid input = InvalidOid;
-        Oid parameter = InvalidOid;
-        getTypeInputInfo(column->atttypid, &input, &parameter);
-        row->tts_values[i] = OidInputFunctionCall(input, const_cast<char *>(text), parameter, column->atttypmod);
+        row->tts_values[i] = text != nullptr ? value_of_text(column, text) : Datum{0};
     }
     leave_rule_settings(nest_level);
     return ExecStoreVirtualTuple(row);
+}
+
+Datum value_of_text(Form_pg_attribute column, const char *text)
+{
+    Oid input = InvalidOid;
+    Oid parameter = InvalidOid;
+    getTypeInputInfo(column->atttypid, &input, &parameter);
+    return OidInputFunctionCall(input, const_cast<char *>(text), parameter, column->atttypmod);
 }
 
 const char *image_text(Jsonb *image, const char *column)

@@ -21,6 +21,9 @@ Jsonb *image_of_row(Relation table, TupleTableSlot *row, const bool *wanted);
 // A slot that holds the row. Raises what a type's input function does.
 TupleTableSlot *row_of_image(Relation table, Jsonb *image);
 
+// A column's value, read from such a text. Raises what the type's input function does.
+Datum value_of_text(Form_pg_attribute column, const char *text);
+
 // The text of a column; null if it is null or not in the image.
 const char *image_text(Jsonb *image, const char *column);
 

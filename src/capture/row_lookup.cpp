@@ -90,10 +90,7 @@ TupleTableSlot *find_and_lock(const RowLookup &lookup, Jsonb *image)
                 errmsg("it is not known which row of table \"%s\" is meant", RelationGetRelationName(lookup.table)),
                 errdetail("The value of its column \"%s\" is null, or could not be read.", NameStr(column->attname)),
                 errhint("Emit an event with outbox.emit() and delete the row of outbox.capture_failure."));
-        Oid input = InvalidOid;
-        Oid parameter = InvalidOid;
-        getTypeInputInfo(column->atttypid, &input, &parameter);
-        values[i] = OidInputFunctionCall(input, const_cast<char *>(text), parameter, column->atttypmod);
+        values[i] = value_of_text(column, text);
     }
     const int code = SPI_execute_plan(lookup.plan, values, nullptr, false, 1);
     if (code != SPI_OK_SELECT)

@@ -1,6 +1,8 @@
 // The grammar of rules: the table of keys, and what follows from it (parsing, messages, the normal form).
 #include "capture/rule.hpp"
 
+#include "capture/jsonb_build.hpp"
+
 extern "C" {
 #include "lib/stringinfo.h"
 #include "utils/fmgrprotos.h"
@@ -202,13 +204,6 @@ Value parse_object(JsonbContainer *json, const char *key, const Shape &shape)
     return value;
 }
 
-Value single(const char *item)
-{
-    Value value = room_for(1, false);
-    value.items[value.count++] = item;
-    return value;
-}
-
 Value parse_size(const JsonbValue &json, const char *key, const Shape &shape)
 {
     constexpr int largest = 1024 * 1024 * 1024 - 1; // of any value
@@ -217,7 +212,7 @@ Value parse_size(const JsonbValue &json, const char *key, const Shape &shape)
     if (text[digits] != '\0' || digits == 0 || digits > 10 || strtoll(text, nullptr, 10) < 1 ||
         strtoll(text, nullptr, 10) > largest)
         refuse_value(key, shape.expectation);
-    return single(text);
+    return single_value(text);
 }
 
 Value parse_value(const JsonbValue &json, const char *key, const Shape &shape)
@@ -225,7 +220,7 @@ Value parse_value(const JsonbValue &json, const char *key, const Shape &shape)
     if (json.type == jbvNull && takes(shape, null))
         return Value{.given = true};
     if (json.type == jbvBool && takes(shape, boolean))
-        return single(json.val.boolean ? "true" : "false");
+        return single_value(json.val.boolean ? "true" : "false");
     if (json.type == jbvNumeric && takes(shape, size))
         return parse_size(json, key, shape);
     if (json.type == jbvString && takes(shape, string)) {
@@ -298,16 +293,7 @@ void complete_choices(Rule *rule)
 {
     for (const KeyDefinition &key : key_definitions)
         if (!(rule->*key.value).given && has_choices(*key.shape) && key.shape->holds == Holds::text)
-            rule->*key.value = single(key.shape->choices[0]);
-}
-
-void push_string(JsonbParseState **state, JsonbIteratorToken token, const char *string)
-{
-    JsonbValue value;
-    value.type = jbvString;
-    value.val.string.val = const_cast<char *>(string);
-    value.val.string.len = static_cast<int>(strlen(string));
-    pushJsonbValue(state, token, &value);
+            rule->*key.value = single_value(key.shape->choices[0]);
 }
 
 void push_item(JsonbParseState **state, JsonbIteratorToken token, const Shape &shape, const char *item)
@@ -330,9 +316,7 @@ void push_item(JsonbParseState **state, JsonbIteratorToken token, const Shape &s
 void push_value(JsonbParseState **state, const Shape &shape, const Value &value)
 {
     if (value.count == 0) {
-        JsonbValue none;
-        none.type = jbvNull;
-        pushJsonbValue(state, WJB_VALUE, &none);
+        push_null(state);
     } else if (value.names != nullptr) {
         pushJsonbValue(state, WJB_BEGIN_OBJECT, nullptr);
         for (int i = 0; i < value.count; i++) {
@@ -351,6 +335,13 @@ void push_value(JsonbParseState **state, const Shape &shape, const Value &value)
 }
 
 } // namespace
+
+Value single_value(const char *item)
+{
+    Value value = room_for(1, false);
+    value.items[value.count++] = item;
+    return value;
+}
 
 Rule parse_rule(Jsonb *json)
 {

@@ -30,8 +30,15 @@ struct Value {
     const char **names; // of an object: the key of each item
 
     const char *text() const { return count > 0 ? items[0] : nullptr; }
+    bool has(const char *item) const
+    {
+        return std::any_of(items, items + count, [&](const char *known) { return strcmp(known, item) == 0; });
+    }
     bool is(const char *choice) const { return count > 0 && strcmp(items[0], choice) == 0; }
 };
+
+// In the current memory context; the item itself is not copied.
+Value single_value(const char *item);
 
 struct Rule {
     Oid table; // that the rule was written for: of a partition's trigger, the partitioned table
@@ -63,6 +70,9 @@ struct Rule {
     Value on_failure;
     Value max_event_size; // bytes; none: the setting counts
     Value on_oversize;
+
+    // By columns or exclude.
+    bool captures(const char *column) const { return columns.count > 0 ? columns.has(column) : !exclude.has(column); }
 
     // SQL that runs when an event is made; the condition, an expression over the row alone, is not meant.
     bool has_queries() const

@@ -15,13 +15,7 @@ namespace outbox::capture {
 namespace {
 
 // What the text of SQL, and of constants in it, is read by. How values are written, the canonical settings say.
-struct ReadingSetting {
-    const char *name;
-    const char *value;
-    bool (*holds)();
-};
-
-constexpr ReadingSetting reading_settings[] = {
+constexpr FixedSetting reading_settings[] = {
     {"DateStyle", "ISO, MDY", [] { return DateOrder == DATEORDER_MDY; }},
     {"standard_conforming_strings", "on", [] { return standard_conforming_strings; }},
     {"transform_null_equals", "off", [] { return !Transform_null_equals; }},
@@ -30,22 +24,17 @@ constexpr ReadingSetting reading_settings[] = {
     {"xmloption", "content", [] { return xmloption == XMLOPTION_CONTENT; }},
 };
 
-void set(const char *name, const char *value)
-{
-    (void)set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-}
-
 } // namespace
 
 int enter_rule_settings(const char *search_path)
 {
     const int nest_level = NewGUCNestLevel();
     (void)enter_canonical_settings(all_settings_but_search_path);
-    for (const ReadingSetting &setting : reading_settings)
+    for (const FixedSetting &setting : reading_settings)
         if (!setting.holds())
-            set(setting.name, setting.value);
+            fix_setting(setting);
     // Temporary objects come last: nobody can put one in the way of what the rule means.
-    set("search_path", psprintf("%s, pg_temp", search_path));
+    fix_setting({.name = "search_path", .value = psprintf("%s, pg_temp", search_path), .holds = nullptr});
     return nest_level;
 }
 

@@ -3,13 +3,11 @@
 #include "pg/attempt.hpp"
 
 extern "C" {
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/indexing.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
-#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/syscache.h"
 }
@@ -27,16 +25,11 @@ Oid table_of_rule(const Trigger &copy, Relation relation)
 
     Relation triggers = table_open(TriggerRelationId, AccessShareLock);
     for (Oid trigger = copy.tgoid; OidIsValid(trigger);) {
-        ScanKeyData key;
-        ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
-        SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
-        HeapTuple tuple = systable_getnext(scan);
-        trigger = InvalidOid;
-        if (HeapTupleIsValid(tuple)) {
-            table = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid;
-            trigger = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid;
-        }
-        systable_endscan(scan);
+        HeapTuple tuple = get_catalog_object_by_oid(triggers, Anum_pg_trigger_oid, trigger);
+        if (!HeapTupleIsValid(tuple))
+            break;
+        table = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid;
+        trigger = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid;
     }
     table_close(triggers, AccessShareLock);
     return table;
