@@ -345,7 +345,7 @@ CREATE FUNCTION outbox.stats(
     LANGUAGE c STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
     AS 'MODULE_PATHNAME', 'outbox_stats';
 COMMENT ON FUNCTION outbox.stats() IS
-    'A row per relay and lane: state, since when and why, and counts since the server started (docs/relay.md names each). backlog counts events not yet settled; memory is in bytes.';
+    'A row per relay and lane: state, since when and why, and counts since the server started (docs/delivery.md names each). backlog counts events not yet settled; memory is in bytes.';
 
 CREATE FUNCTION outbox.capture_stats(
     OUT target       regclass,
