@@ -13,8 +13,6 @@ from harness.broker import Broker
 from harness.postgres import Postgres
 from harness.stage import Stage
 
-NOTES = pytest.StashKey()
-
 
 def pytest_configure():
     # A terminated run ends what it started, as an interrupted one does.
@@ -100,11 +98,15 @@ def stage(request, broker, make_server):
 @pytest.fixture
 def note(request):
     """note(text): a line with a figure or a report, shown at the end of the run."""
-    return lambda text: request.config.stash.setdefault(NOTES, []).append((request.node.name, str(text)))
+    return lambda text: request.node.user_properties.append(("note", str(text)))
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    notes = config.stash.get(NOTES, [])
+def pytest_terminal_summary(terminalreporter):
+    # From the reports, which also come from the processes of a run in parallel.
+    reports = [report for listed in terminalreporter.stats.values() for report in listed
+               if getattr(report, "when", None) == "call"]
+    notes = [(report.nodeid.rpartition("::")[2], text) for report in reports
+             for kind, text in report.user_properties if kind == "note"]
     if notes:
         terminalreporter.section("figures")
         for name, text in notes:
