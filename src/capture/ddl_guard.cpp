@@ -11,14 +11,13 @@
 // names; the change also reaches its inheritors, and the tables of a composite type.
 //
 // It also sees a trigger that somebody creates by hand, and refuses one with SQL from anybody but the table's owner.
-//
-// Runs as whoever runs the command, who need not have any privilege on the schema outbox: our own objects are looked
-// up in the catalog caches, which ask for none.
+// Schemas that a rule's search_path names are guarded the same way (schema_guard.hpp).
 //
 // Server regime.
 #include "capture/canonical_settings.hpp"
+#include "capture/ddl_report.hpp"
 #include "capture/plan.hpp"
-#include "capture/target.hpp"
+#include "capture/schema_guard.hpp"
 #include "capture/trigger_rule.hpp"
 #include "pg/attempt.hpp"
 #include "pg/compat.hpp"
@@ -34,8 +33,6 @@ extern "C" {
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
 #include "commands/event_trigger.h"
-#include "executor/spi.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -49,20 +46,6 @@ struct ColumnChange {
     enum { dropped, renamed, retyped } kind;
     const char *column; // the name it had
 };
-
-// What the server tells an event trigger: an object, and perhaps a part of it by name.
-struct Reported {
-    Oid object;
-    const char *name; // null: none
-};
-
-const char *hint_for(const Trigger &trigger)
-{
-    if (strcmp(trigger.tgname, row_trigger_name) == 0 || strcmp(trigger.tgname, truncate_trigger_name) == 0)
-        return "Give the table a rule that can do without it first, by outbox.track(), or end its capture by "
-               "outbox.untrack().";
-    return "Replace the trigger by one whose rule can do without it first, or drop the trigger.";
-}
 
 // Refuses the change if the rule names its column, and nothing goes by that name any more. Returns whether all columns
 // that the rule names are there.
@@ -105,65 +88,22 @@ void check_plan(Rule *rule, const Trigger &trigger, Relation table)
                 errhint("%s", hint_for(trigger)));
 }
 
-void check_trigger(const Trigger &trigger, Relation table, const ColumnChange &change)
-{
-    Rule rule;
-    if (pg::attempt([&] { rule = parse_trigger_rule(trigger); }) != nullptr)
-        return; // it never worked
-    if (check_named_columns(rule, trigger, table, change) && (change.kind == ColumnChange::dropped || rule.has_sql()))
-        check_plan(&rule, trigger, table);
-}
-
 // A partition's triggers are copies of its parent's, and its columns follow the parent's: that one is checked.
 void check_table(Oid oid, const ColumnChange &change)
 {
     Relation table = try_relation_open(oid, AccessShareLock);
     if (table == nullptr)
         return;
-    const Oid capture = pg::function_oid("capture");
-    // A check may rebuild the relation's cache.
-    const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
-    for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-        if (triggers->triggers[i].tgfoid == capture && !triggers->triggers[i].tgisclone)
-            check_trigger(triggers->triggers[i], table, change);
-    relation_close(table, AccessShareLock);
-}
-
-// The rows (table, name) of a query over what the server tells, in the caller's memory context.
-List *reported(const char *query)
-{
-    MemoryContext caller = CurrentMemoryContext;
-    List *columns = NIL;
-    SPI_connect();
-    if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
-        elog(ERROR, "could not run: %s", query);
-    MemoryContextSwitchTo(caller);
-    for (std::uint64_t row = 0; row < SPI_processed; row++) {
-        HeapTuple tuple = SPI_tuptable->vals[row];
-        bool null = false;
-        auto *column = static_cast<Reported *>(palloc(sizeof(Reported)));
-        column->object = DatumGetObjectId(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null));
-        column->name = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 2);
-        columns = lappend(columns, column);
+    TriggerRule *rules = nullptr;
+    const int count = rules_of(table, &rules);
+    for (int i = 0; i < count; i++) {
+        Rule *rule = &rules[i].rule;
+        const Trigger &trigger = *rules[i].trigger;
+        if (check_named_columns(*rule, trigger, table, change) &&
+            (change.kind == ColumnChange::dropped || rule->has_sql()))
+            check_plan(rule, trigger, table);
     }
-    SPI_finish();
-    return columns;
-}
-
-// What oid_of gives for each row of a catalog whose column (of type oid) has the value.
-template <typename F>
-List *scan_catalog(Oid catalog, AttrNumber column, Oid value, F &&oid_of)
-{
-    List *oids = NIL;
-    ScanKeyData key;
-    ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
-    Relation rows = table_open(catalog, AccessShareLock);
-    SysScanDesc scan = systable_beginscan(rows, InvalidOid, false, nullptr, 1, &key);
-    while (HeapTuple tuple = systable_getnext(scan))
-        oids = list_append_unique_oid(oids, oid_of(tuple));
-    systable_endscan(scan);
-    table_close(rows, AccessShareLock);
-    return oids;
+    relation_close(table, AccessShareLock);
 }
 
 // The tables of a composite type.
@@ -171,12 +111,6 @@ List *typed_tables(Oid composite)
 {
     return scan_catalog(RelationRelationId, Anum_pg_class_reloftype, get_rel_type_id(composite),
                         [](HeapTuple tuple) { return reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->oid; });
-}
-
-List *captured_tables()
-{
-    return scan_catalog(TriggerRelationId, Anum_pg_trigger_tgfoid, pg::function_oid("capture"),
-                        [](HeapTuple tuple) { return reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid; });
 }
 
 Oid table_of_trigger(Oid trigger)
@@ -210,7 +144,7 @@ void check_users_of_composite(Oid composite, const ColumnChange &change)
             check_table(lfirst_oid(cell), change);
 }
 
-void guard_drops()
+void guard_dropped_columns()
 {
     List *columns = reported("SELECT objid, address_names[3] FROM pg_catalog.pg_event_trigger_dropped_objects()"
                              " WHERE classid = 'pg_catalog.pg_class'::regclass AND objsubid > 0");
@@ -275,17 +209,18 @@ void guard_alterations(Node *command)
 
 // SQL of a rule runs as the table's owner, but making a trigger takes no more than the privilege TRIGGER, and the
 // server does not keep who made it.
-void check_author(const Trigger &trigger, Relation table)
+void check_author(Oid trigger, Relation table)
 {
-    Rule rule{};
-    if (pg::attempt([&] { rule = parse_trigger_rule(trigger); }) != nullptr)
-        return; // it does not work, either
-    if (rule.has_sql() && !pg::compat::owns_table(RelationGetRelid(table), GetUserId()))
-        ereport(
-            ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-            errmsg("only the owner of table \"%s\" can capture it by a rule with SQL", RelationGetRelationName(table)),
-            errdetail("The SQL would run with the owner's privileges."),
-            errhint("Let the owner create the trigger, or leave the SQL out."));
+    TriggerRule *rules = nullptr;
+    const int count = rules_of(table, &rules);
+    for (int i = 0; i < count; i++)
+        if (rules[i].trigger->tgoid == trigger && rules[i].rule.has_sql() &&
+            !pg::compat::owns_table(RelationGetRelid(table), GetUserId()))
+            ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("only the owner of table \"%s\" can capture it by a rule with SQL",
+                           RelationGetRelationName(table)),
+                    errdetail("The SQL would run with the owner's privileges."),
+                    errhint("Let the owner create the trigger, or leave the SQL out."));
 }
 
 void guard_new_triggers()
@@ -296,10 +231,7 @@ void guard_new_triggers()
     foreach (cell, created) {
         const Oid oid = static_cast<Reported *>(lfirst(cell))->object;
         Relation table = relation_open(table_of_trigger(oid), AccessShareLock);
-        for (int i = 0; i < table->trigdesc->numtriggers; i++)
-            if (const Trigger &trigger = table->trigdesc->triggers[i];
-                trigger.tgoid == oid && trigger.tgfoid == pg::function_oid("capture"))
-                check_author(trigger, table);
+        check_author(oid, table);
         relation_close(table, AccessShareLock);
     }
 }
@@ -320,11 +252,14 @@ Datum outbox_guard_rules(PG_FUNCTION_ARGS)
                 errdetail("CREATE EXTENSION makes the event triggers that call it."),
                 errhint("Do not call it, and make no event trigger with it."));
     const auto *call = reinterpret_cast<EventTriggerData *>(fcinfo->context);
-    if (strcmp(call->event, "sql_drop") == 0)
-        guard_drops();
-    else if (IsA(call->parsetree, CreateTrigStmt))
+    if (strcmp(call->event, "sql_drop") == 0) {
+        guard_dropped_columns();
+        guard_dropped_schemas();
+    } else if (IsA(call->parsetree, CreateTrigStmt)) {
         guard_new_triggers();
-    else
+    } else {
         guard_alterations(call->parsetree);
+        guard_renamed_schema(call->parsetree);
+    }
     PG_RETURN_NULL();
 }

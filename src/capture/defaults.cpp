@@ -1,6 +1,8 @@
 // What a rule says about a table: defaults taken from the table, and names that must be columns of it.
 #include "capture/rule.hpp"
 
+#include "capture/search_path.hpp"
+
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
@@ -10,7 +12,6 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 #include "utils/syscache.h"
-#include "utils/varlena.h"
 }
 
 namespace outbox::capture {
@@ -73,20 +74,6 @@ const char *list_columns(TupleDesc columns)
             appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", NameStr(column->attname));
     }
     return list.data;
-}
-
-// Whoever changes a row may have temporary objects; the rule's SQL runs as the table's owner.
-void refuse_temporary_path(const Rule &rule)
-{
-    List *schemas = NIL;
-    if (rule.search_path.count == 0 || !SplitIdentifierString(pstrdup(rule.search_path.text()), ',', &schemas))
-        return; // setting it says what is wrong
-    ListCell *cell = nullptr;
-    foreach (cell, schemas)
-        if (strncmp(static_cast<const char *>(lfirst(cell)), "pg_temp", strlen("pg_temp")) == 0)
-            ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("rule key \"search_path\" names a temporary schema"),
-                    errhint("Leave it out: temporary objects always come last."));
 }
 
 // These go into headers and routing as they are.
@@ -154,12 +141,12 @@ void complete_rule(Rule *rule, Relation table, const char *entity_name)
     default_to_column(&rule->workspace_id, columns, "workspace_id");
     default_to_column(&rule->project_id, columns, "project_id");
     default_to_column(&rule->initiator_id, columns, "initiator_id");
-    if (!rule->search_path.given)
-        rule->search_path = rule->has_sql()
-                                ? single_value(quote_identifier(get_namespace_name(RelationGetNamespace(table))))
-                                : Value{.given = true};
+    // Null, too: so the normal form of a rule without SQL is one to which SQL can be added.
+    if (rule->search_path.count == 0 && rule->has_sql())
+        rule->search_path = single_value(quote_identifier(get_namespace_name(RelationGetNamespace(table))));
+    rule->search_path.given = true;
     refuse_masked_identity(*rule);
-    refuse_temporary_path(*rule);
+    check_search_path(*rule);
 }
 
 void check_columns(const Rule &rule, Relation table)

@@ -51,6 +51,17 @@ void function_changed(Datum, int, uint32)
             cached->stale = true;
 }
 
+// The rule's SQL finds names by the names of schemas.
+void schema_changed(Datum, int, uint32)
+{
+    changes_seen++;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, cached_plans);
+    while (auto *cached = static_cast<CachedPlan *>(hash_seq_search(&scan)))
+        if (cached->plan->condition != nullptr || cached->plan->queries != nullptr)
+            cached->stale = true;
+}
+
 void create_cache()
 {
     HASHCTL control{};
@@ -59,6 +70,7 @@ void create_cache()
     cached_plans = hash_create("outbox capture plans", 64, &control, HASH_ELEM | HASH_BLOBS);
     CacheRegisterRelcacheCallback(relation_changed, Datum{0});
     CacheRegisterSyscacheCallback(PROCOID, function_changed, Datum{0});
+    CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, Datum{0});
 }
 
 // Plans of dropped tables go this way too.
