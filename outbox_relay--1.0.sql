@@ -243,7 +243,7 @@ CREATE FUNCTION outbox.guard_rules() RETURNS event_trigger
     LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_guard_rules';
 COMMENT ON FUNCTION outbox.guard_rules() IS
-    'Event trigger function: raises dependent_objects_still_exist when a column or a schema is renamed or dropped that a rule names, or a change leaves a rule unable to work.';
+    'Event trigger function: raises dependent_objects_still_exist when a column or a schema is renamed or dropped that a rule names, or a change leaves a rule unable to work. Of a table that is dropped it removes the rows of outbox.capture_failure, with a warning.';
 
 -- A column of a table can be renamed by any of these commands but the first two.
 CREATE EVENT TRIGGER outbox_guard_rules ON ddl_command_end
@@ -252,7 +252,7 @@ CREATE EVENT TRIGGER outbox_guard_rules ON ddl_command_end
 CREATE EVENT TRIGGER outbox_guard_drops ON sql_drop
     EXECUTE FUNCTION outbox.guard_rules();
 COMMENT ON EVENT TRIGGER outbox_guard_rules IS 'Refuses to rename or retype a column, or to rename a schema, so that the rule of a tracked table would not work.';
-COMMENT ON EVENT TRIGGER outbox_guard_drops IS 'Refuses to drop a column or a schema that the rule of a tracked table needs.';
+COMMENT ON EVENT TRIGGER outbox_guard_drops IS 'Refuses to drop a column or a schema that the rule of a tracked table needs; removes the failures of dropped tables.';
 
 CREATE FUNCTION outbox.reconcile(
     target         regclass,

@@ -109,6 +109,31 @@ SELECT count(*) FROM outbox.capture_failure;
 RESET ROLE;
 SELECT count(*) FROM failures WHERE target = 'lax'::regclass AND row_key = '{"id": "22"}';
 
+-- What a table owes goes with it, and whoever drops it is told; also of partitions, and by whoever may not see the failures.
+CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (10) TO (20);
+SELECT outbox.track('parted', '{"on_failure": "record", "enrich": {"q": "1 / ($1.id - $1.id)"}}') IS NOT NULL AS tracked;
+SET client_min_messages = error;
+INSERT INTO parted SELECT generate_series(8, 12);
+SET client_min_messages = warning;
+SELECT count(*) AS before FROM outbox.capture_failure \gset
+BEGIN;
+DROP SCHEMA failing CASCADE;
+SELECT count(*) FROM outbox.capture_failure;
+ROLLBACK;
+SELECT count(*) = :before AS kept FROM outbox.capture_failure;
+ALTER TABLE parted OWNER TO regress_outbox_writer;
+ALTER TABLE parted_0 OWNER TO regress_outbox_writer;
+ALTER SCHEMA failing OWNER TO regress_outbox_writer;
+SET ROLE regress_outbox_writer;
+\set VERBOSITY default
+DROP TABLE parted_0;
+\set VERBOSITY terse
+DROP TABLE parted;
+RESET ROLE;
+SELECT count(*) = :before - 5 AS dropped FROM outbox.capture_failure;
+
 DELETE FROM outbox.capture_failure;
 DROP SCHEMA failing CASCADE;
 DROP ROLE regress_outbox_writer;

@@ -11,11 +11,13 @@
 // names; the change also reaches its inheritors, and the tables of a composite type.
 //
 // It also sees a trigger that somebody creates by hand, and refuses one with SQL from anybody but the table's owner.
-// Schemas that a rule's search_path names are guarded the same way (schema_guard.hpp).
+// Schemas that a rule's search_path names are guarded the same way (schema_guard.hpp). And failures of a table that is
+// dropped go with it (owed_events.hpp).
 //
 // Server regime.
 #include "capture/canonical_settings.hpp"
 #include "capture/ddl_report.hpp"
+#include "capture/owed_events.hpp"
 #include "capture/plan.hpp"
 #include "capture/schema_guard.hpp"
 #include "capture/trigger_rule.hpp"
@@ -255,6 +257,7 @@ Datum outbox_guard_rules(PG_FUNCTION_ARGS)
     if (strcmp(call->event, "sql_drop") == 0) {
         guard_dropped_columns();
         guard_dropped_schemas();
+        forget_dropped_tables();
     } else if (IsA(call->parsetree, CreateTrigStmt)) {
         guard_new_triggers();
     } else {

@@ -1,5 +1,6 @@
 #include "capture/owed_events.hpp"
 
+#include "capture/ddl_report.hpp"
 #include "log/log_owner.hpp"
 
 extern "C" {
@@ -85,6 +86,30 @@ void note_error(const OwedEvent &owed, const ErrorData &error)
          CStringGetTextDatum(error.message != nullptr ? error.message : ""), optional(error.detail),
          optional(error.hint), optional(error.context)},
         nulls);
+}
+
+void forget_dropped_tables()
+{
+    List *tables =
+        reported("SELECT objid, object_identity FROM pg_catalog.pg_event_trigger_dropped_objects()"
+                 " WHERE classid = 'pg_catalog.pg_class'::regclass AND object_type = 'table' AND NOT is_temporary");
+    if (tables == NIL || !OidIsValid(pg::table_oid("capture_failure")))
+        return;
+    SPI_connect();
+    ListCell *cell = nullptr;
+    foreach (cell, tables) {
+        const auto *table = static_cast<Reported *>(lfirst(cell));
+        run("DELETE FROM outbox.capture_failure WHERE target = $1", SPI_OK_DELETE, {REGCLASSOID},
+            {ObjectIdGetDatum(table->object)});
+        if (SPI_processed > 0)
+            ereport(WARNING,
+                    errmsg_plural("with table %s, " UINT64_FORMAT " change is dropped that no event tells about",
+                                  "with table %s, " UINT64_FORMAT " changes are dropped that no event tells about",
+                                  SPI_processed, table->name, SPI_processed),
+                    errdetail("Their events could not be made; outbox.capture_failure held them until now."),
+                    errhint("To have the events, roll back and call outbox.reconcile() before the table is dropped."));
+    }
+    SPI_finish();
 }
 
 } // namespace outbox::capture

@@ -30,4 +30,8 @@ void forget(const OwedEvent &owed);
 // It failed again.
 void note_error(const OwedEvent &owed, const ErrorData &error);
 
+// In the event trigger on sql_drop: what is owed by the tables that were dropped goes with them, with a warning. A
+// table's OID may be used again.
+void forget_dropped_tables();
+
 } // namespace outbox::capture
