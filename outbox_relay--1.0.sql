@@ -218,7 +218,7 @@ CREATE FUNCTION outbox.capture_off(reason text DEFAULT NULL) RETURNS void
     LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_capture_off';
 COMMENT ON FUNCTION outbox.capture_off(text) IS
-    'Captures nothing until the end of the transaction. At its commit an event outbox.uncaptured per table tells consumers how many changes they have missed, who decided it and why. reason null: none given.';
+    'Captures nothing until the end of the transaction. At its commit an event outbox.uncaptured per table tells consumers how many changes they have missed, who decided it and why. reason: at most 1024 bytes; null: none given. Errors: invalid_parameter_value.';
 
 CREATE FUNCTION outbox.rule_of(arguments bytea) RETURNS jsonb
     LANGUAGE c STRICT SET search_path = pg_catalog, pg_temp

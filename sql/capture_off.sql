@@ -74,6 +74,41 @@ END
 $$;
 SELECT type, data -> 'inserted' AS inserted, data ->> 'reason' AS reason FROM written OFFSET 6;
 
+-- Nothing is kept of subtransactions that have ended: only the server's own list of their transaction ids grows.
+DO $$
+BEGIN
+    PERFORM outbox.capture_off('many blocks');
+    FOR i IN 1..4000 LOOP
+        BEGIN
+            INSERT INTO item VALUES (1000 + i);
+            IF i % 2 = 0 THEN
+                RAISE EXCEPTION 'no';
+            END IF;
+        EXCEPTION WHEN raise_exception THEN
+            NULL;
+        END;
+    END LOOP;
+    IF (SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopTransactionContext') > 200000 THEN
+        RAISE EXCEPTION '% bytes are kept', (SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopTransactionContext');
+    END IF;
+END
+$$;
+SELECT data -> 'inserted' AS inserted FROM written WHERE data ->> 'reason' = 'many blocks';
+-- Nested ones, each with changes of two tables; what is rolled back from the middle on does not count.
+BEGIN;
+SELECT outbox.capture_off('nested');
+\set ECHO none
+SELECT format('SAVEPOINT s%s; INSERT INTO item VALUES (%s); INSERT INTO "Odd ""one" VALUES (%s)', i, 100 + i, 100 + i) FROM generate_series(1, 20) AS i
+\gexec
+\set ECHO all
+ROLLBACK TO s11;
+RELEASE s6;
+INSERT INTO item VALUES (111);
+COMMIT;
+SELECT entity_id, data -> 'inserted' AS inserted FROM written WHERE data ->> 'reason' = 'nested';
+-- The reason is for people: it is no place for data.
+SELECT outbox.capture_off(repeat('x', 1025));
+
 -- A prepared transaction tells at PREPARE, and is told of at COMMIT PREPARED.
 BEGIN;
 SELECT outbox.capture_off('prepared');

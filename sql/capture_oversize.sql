@@ -35,6 +35,23 @@ SHOW outbox_relay.max_event_size;
 INSERT INTO doc VALUES ('eu', 4, 7, repeat('x', 15 * 1024 * 1024));
 SELECT entity_id, payload -> 'truncated' AS truncated, payload -> 'size' AS size FROM written WHERE entity_id = '["eu",4]';
 
+-- A key that is too large by itself is left out as well: it is in entity_id.
+CREATE TABLE big_key (id text PRIMARY KEY, body text);
+SELECT outbox.track('big_key', '{"max_event_size": 150}') IS NOT NULL AS tracked;
+INSERT INTO big_key VALUES (repeat('k', 79), repeat('x', 200)), (repeat('k', 80), repeat('x', 200)), (repeat('k', 2000), NULL);
+SELECT length(entity_id) AS id_length, octet_length(payload::text) AS size, payload -> 'size' AS said, payload -> 'data' -> 'id' IS NOT NULL AS has_id
+  FROM written OFFSET 6;
+-- Or by far: it is not written to be measured, and could not be. 140 million bytes that would each become six.
+ALTER TABLE big_key ALTER body SET STORAGE EXTENDED;
+SELECT outbox.track('big_key') IS NOT NULL AS tracked;
+INSERT INTO big_key VALUES ('giant', repeat(chr(1), 140000000));
+UPDATE big_key SET body = 'small' WHERE id = 'giant';
+SELECT payload FROM written OFFSET 9;
+SELECT outbox.track('big_key', '{"on_oversize": "block"}') IS NOT NULL AS tracked;
+\set VERBOSITY default
+INSERT INTO big_key VALUES ('blocked', repeat(chr(1), 140000000));
+\set VERBOSITY terse
+
 SELECT outbox.track('doc', '{"max_event_size": 0}');
 SELECT outbox.track('doc', '{"max_event_size": 1.5}');
 SELECT outbox.track('doc', '{"max_event_size": 1e100}');

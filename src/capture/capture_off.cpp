@@ -17,11 +17,12 @@ namespace outbox::capture {
 namespace {
 
 constexpr const char *event_type = "outbox.uncaptured";
+constexpr std::size_t longest_reason = 1024; // bytes
 
 // The changes of one table in one subtransaction.
 struct Uncaptured {
     Oid table;
-    const char *name;
+    char *name;
     SubTransactionId subtransaction;
     std::int64_t changes[operation_count];
 };
@@ -31,7 +32,9 @@ struct Off {
     SubTransactionId since; // the subtransaction that called capture_off()
     const char *user;
     const char *reason; // null: none was given
-    List *tables;       // of Uncaptured
+    // Of Uncaptured, in the order of their subtransactions: what has to be looked at when one ends is at the end. A
+    // subtransaction costs what it has changed, however many there were before or are around it.
+    List *tables;
 };
 
 Off *off; // null: capture is on
@@ -63,37 +66,47 @@ text *payload_of(const Uncaptured &table)
     return finish_text(&out);
 }
 
-void add(const Uncaptured &from, Uncaptured *to)
+Uncaptured *entry_at(int place)
 {
-    for (int i = 0; i < operation_count; i++)
-        to->changes[i] += from.changes[i];
+    return static_cast<Uncaptured *>(list_nth(off->tables, place));
 }
 
-Uncaptured *find(List *tables, Oid table, SubTransactionId subtransaction)
+// The table's entry of the subtransaction, among the first `end`; null: there is none.
+Uncaptured *find(Oid table, SubTransactionId subtransaction, int end)
 {
-    ListCell *cell = nullptr;
-    foreach (cell, tables) {
-        auto *entry = static_cast<Uncaptured *>(lfirst(cell));
-        if (entry->table == table &&
-            (subtransaction == InvalidSubTransactionId || entry->subtransaction == subtransaction))
-            return entry;
-    }
+    for (int i = end - 1; i >= 0 && entry_at(i)->subtransaction >= subtransaction; i--)
+        if (entry_at(i)->table == table && entry_at(i)->subtransaction == subtransaction)
+            return entry_at(i);
     return nullptr;
 }
 
-// One for each table, whatever subtransactions changed it.
+void remove(int place)
+{
+    Uncaptured *entry = entry_at(place);
+    off->tables = list_delete_nth_cell(off->tables, place);
+    pfree(entry->name);
+    pfree(entry);
+}
+
+// The parent's changes from now on.
+void hand_over(int place, SubTransactionId parent)
+{
+    Uncaptured *entry = entry_at(place);
+    Uncaptured *kept = find(entry->table, parent, place);
+    if (kept == nullptr) {
+        entry->subtransaction = parent;
+        return;
+    }
+    for (int i = 0; i < operation_count; i++)
+        kept->changes[i] += entry->changes[i];
+    remove(place);
+}
+
+// All subtransactions have ended: a table has one entry.
 void write_events()
 {
-    List *sums = NIL;
     ListCell *cell = nullptr;
     foreach (cell, off->tables) {
-        auto *entry = static_cast<Uncaptured *>(lfirst(cell));
-        if (Uncaptured *sum = find(sums, entry->table, InvalidSubTransactionId))
-            add(*entry, sum);
-        else
-            sums = lappend(sums, entry);
-    }
-    foreach (cell, sums) {
         const auto *table = static_cast<Uncaptured *>(lfirst(cell));
         log::NewEvent event{};
         event.event_type = cstring_to_text(event_type);
@@ -135,23 +148,26 @@ void on_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId
         return;
     }
     off->since = off->since == id ? parent : off->since;
-    ListCell *cell = nullptr;
-    foreach (cell, off->tables) {
-        auto *entry = static_cast<Uncaptured *>(lfirst(cell));
-        if (entry->subtransaction < id)
-            continue;
-        Uncaptured *kept = aborted ? nullptr : find(off->tables, entry->table, parent);
-        if (kept != nullptr)
-            add(*entry, kept);
-        if (aborted || kept != nullptr)
-            off->tables = foreach_delete_current(off->tables, cell);
+    for (int i = list_length(off->tables) - 1; i >= 0 && entry_at(i)->subtransaction >= id; i--) {
+        if (aborted)
+            remove(i);
         else
-            entry->subtransaction = parent;
+            hand_over(i, parent);
     }
+}
+
+// It goes into an event per table.
+void check_reason(const char *reason)
+{
+    if (reason != nullptr && strlen(reason) > longest_reason)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("reason is too long"),
+                errdetail("It has %zu bytes; %zu are allowed.", strlen(reason), longest_reason),
+                errhint("Say in a sentence why consumers will miss changes."));
 }
 
 void turn_off(const char *reason)
 {
+    check_reason(reason);
     static bool registered = false;
     if (!registered) {
         RegisterXactCallback(on_transaction, nullptr);
@@ -178,12 +194,13 @@ bool capture_is_off()
 
 void count_uncaptured(Relation table, Operation operation)
 {
-    Uncaptured *entry = find(off->tables, RelationGetRelid(table), GetCurrentSubTransactionId());
+    Uncaptured *entry = find(RelationGetRelid(table), GetCurrentSubTransactionId(), list_length(off->tables));
     if (entry == nullptr) {
+        const char *name = qualified_name(table);
         MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
         entry = static_cast<Uncaptured *>(palloc0(sizeof(Uncaptured)));
         entry->table = RelationGetRelid(table);
-        entry->name = qualified_name(table);
+        entry->name = pstrdup(name);
         entry->subtransaction = GetCurrentSubTransactionId();
         off->tables = lappend(off->tables, entry);
         MemoryContextSwitchTo(caller);

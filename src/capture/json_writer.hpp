@@ -39,6 +39,12 @@ struct ValueFormat {
     const ValueFormat *hashed; // format sha256: how the text is written
 };
 
+// What is written does not grow with the value.
+inline bool is_masked(const ValueFormat &format)
+{
+    return format.format == Format::hidden || format.format == Format::redacted || format.format == Format::sha256;
+}
+
 // Allocates in the current memory context.
 ValueFormat format_of_type(Oid type);
 

@@ -2,8 +2,8 @@
 
 #include "capture/key_lock.hpp"
 #include "capture/payload.hpp"
+#include "capture/payload_limit.hpp"
 #include "capture/queries.hpp"
-#include "pg/settings.hpp"
 #include "stats/capture_counts.hpp"
 
 extern "C" {
@@ -62,22 +62,12 @@ bool ask_queries(const CapturePlan &plan, const Change &change, Purpose purpose,
     return true;
 }
 
-// A message that no broker takes would hold up all behind it.
-void limit_payload(const CapturePlan &plan, const Row &row, Relation table, Purpose purpose, log::NewEvent *event)
+void set_payload(CapturePlan *plan, const Change &change, const Answers *answers, Relation table, Purpose purpose,
+                 log::NewEvent *event)
 {
-    const std::size_t limit = plan.max_payload_size > 0 ? static_cast<std::size_t>(plan.max_payload_size)
-                                                        : static_cast<std::size_t>(pg::settings::max_event_size) * 1024;
-    const std::size_t size = VARSIZE_ANY_EXHDR(event->payload);
-    if (likely(size <= limit))
-        return;
-    if (!plan.truncate_oversize)
-        ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                errmsg("event of table \"%s\" is too large", RelationGetRelationName(table)),
-                errdetail("Its payload has %zu bytes; %zu are allowed.", size, limit),
-                errhint("Exclude large columns, raise the rule's \"max_event_size\", or set its \"on_oversize\" to "
-                        "\"truncate\"."));
-    event->payload = truncated_payload(plan, row, size);
-    if (purpose == Purpose::log)
+    const Payload payload = limited_payload(plan, change, answers, table);
+    event->payload = payload.json;
+    if (unlikely(payload.truncated) && purpose == Purpose::log)
         stats::count_capture(RelationGetRelid(table), stats::CaptureCount::oversized);
 }
 
@@ -101,10 +91,8 @@ bool make_event(CapturePlan *plan, const Change &change, Relation table, Purpose
     set_context(*plan, change, table, event);
     Answers answers{};
     const bool found = plan->queries == nullptr || ask_queries(*plan, change, purpose, event, &answers);
-    if (found) {
-        event->payload = write_payload(plan, change, plan->queries != nullptr ? &answers : nullptr);
-        limit_payload(*plan, change.row, table, purpose, event);
-    }
+    if (found)
+        set_payload(plan, change, plan->queries != nullptr ? &answers : nullptr, table, purpose, event);
     leave_canonical_settings(nest_level);
     return found;
 }

@@ -86,12 +86,12 @@ text *write_payload(CapturePlan *plan, const Change &change, const Answers *answ
     return finish_text(&out);
 }
 
-text *truncated_payload(const CapturePlan &plan, const Row &row, std::size_t size)
+text *truncated_payload(const ColumnList &identity, const Row &row, std::size_t size)
 {
     StringInfoData out;
     start_text(&out, 0);
     write_literal(&out, "{\"data\":");
-    write_object(&out, plan.entity_id, row);
+    write_object(&out, identity, row);
     appendStringInfo(&out, ",\"previous_attributes\":{},\"truncated\":true,\"size\":%zu}", size);
     return finish_text(&out);
 }

@@ -12,7 +12,7 @@ struct Answers;
 text *write_payload(CapturePlan *plan, const Change &change, const Answers *answers);
 
 // In place of a payload of `size` bytes that is too large: the row's identity, and that something is missing.
-text *truncated_payload(const CapturePlan &plan, const Row &row, std::size_t size);
+text *truncated_payload(const ColumnList &identity, const Row &row, std::size_t size);
 
 // Of an event that is about no row.
 text *empty_payload();
