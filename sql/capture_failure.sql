@@ -76,8 +76,13 @@ SELECT outbox.track('nullable', '{"on_failure": "record", "entity_id": "code"}')
 INSERT INTO nullable VALUES (1, NULL);
 SELECT * FROM failures WHERE target = 'nullable'::regclass;
 CREATE TRIGGER captured_truncate AFTER TRUNCATE ON by_hand
-    FOR EACH STATEMENT EXECUTE FUNCTION outbox.capture('{"on_failure": "record", "ordering_key": "gone"}');
+    FOR EACH STATEMENT EXECUTE FUNCTION outbox.capture('{"on_failure": "record", "schema_version": "1", "initiator_type_setting": "data_directory"}');
 TRUNCATE by_hand;
+-- It needs nothing of the rule but names: a rule that fits the rows no more is no reason to fail.
+CREATE OR REPLACE TRIGGER captured_truncate AFTER TRUNCATE ON by_hand
+    FOR EACH STATEMENT EXECUTE FUNCTION outbox.capture('{"ordering_key": "gone", "enrich": {"x": "no SQL at all"}, "schema_version": "7"}');
+TRUNCATE by_hand;
+SELECT event_type, entity_type, entity_id, payload, schema_version FROM outbox.event ORDER BY id DESC LIMIT 1;
 
 -- What says nothing about the event is raised: a serialization failure, a cancel.
 CREATE FUNCTION raise(state text) RETURNS int LANGUAGE plpgsql STABLE AS $$BEGIN

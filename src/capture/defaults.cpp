@@ -121,21 +121,26 @@ Value key_columns(Relation table)
     return Value{.given = true};
 }
 
+void complete_names(Rule *rule, const char *entity_name)
+{
+    if (!rule->entity.given)
+        rule->entity = single_value(pstrdup(entity_name));
+    if (!rule->prefix.given)
+        rule->prefix = rule->entity;
+    for (int i = 0; i < operation_count; i++)
+        if (!rule->verbs[i].given)
+            rule->verbs[i] = single_value(default_verbs[i]);
+}
+
 void complete_rule(Rule *rule, Relation table, const char *entity_name)
 {
     TupleDesc columns = RelationGetDescr(table);
 
     rule->table = RelationGetRelid(table);
     rule->owner = table->rd_rel->relowner;
-    if (!rule->entity.given)
-        rule->entity = single_value(pstrdup(entity_name));
-    if (!rule->prefix.given)
-        rule->prefix = rule->entity;
+    complete_names(rule, entity_name);
     if (!rule->entity_id.given)
         rule->entity_id = require_key_columns(table);
-    for (int i = 0; i < operation_count; i++)
-        if (!rule->verbs[i].given)
-            rule->verbs[i] = single_value(default_verbs[i]);
 
     default_to_column(&rule->soft_delete, columns, "deleted_at");
     default_to_column(&rule->workspace_id, columns, "workspace_id");

@@ -81,16 +81,6 @@ void compile_captured_columns(const Rule &rule, Relation table, CapturePlan *pla
                 errhint("Exclude fewer columns."));
 }
 
-void compile_event_types(const Rule &rule, CapturePlan *plan)
-{
-    for (int i = 0; i < operation_count; i++) {
-        if (rule.verbs[i].count == 0)
-            continue;
-        plan->verbs[i] = pstrdup(rule.verbs[i].text());
-        plan->event_types[i] = event_type_of(rule.prefix.text(), rule.verbs[i].text());
-    }
-}
-
 // Two members of one name would leave it to the reader which one counts.
 void refuse_enriched_columns(const Rule &rule, Relation table, const CapturePlan &plan)
 {
@@ -120,6 +110,28 @@ const char *compile_setting(const Value &setting)
 text *optional_text(const Value &value)
 {
     return value.count > 0 ? cstring_to_text(value.text()) : nullptr;
+}
+
+// What an event is called and says of itself, whatever its row is.
+void compile_names(const Rule &rule, CapturePlan *plan)
+{
+    for (int i = 0; i < operation_count; i++) {
+        if (rule.verbs[i].count == 0)
+            continue;
+        plan->verbs[i] = pstrdup(rule.verbs[i].text());
+        plan->event_types[i] = event_type_of(rule.prefix.text(), rule.verbs[i].text());
+    }
+    plan->entity_type = cstring_to_text(rule.entity.text());
+    plan->schema_version = optional_text(rule.schema_version);
+    plan->initiator_type_setting = compile_setting(rule.initiator_type_setting);
+}
+
+CapturePlan *empty_plan(const Rule &rule)
+{
+    auto *plan = static_cast<CapturePlan *>(palloc0(sizeof(CapturePlan)));
+    plan->payload_size = first_payload_size;
+    plan->relations = list_make1_oid(rule.table);
+    return plan;
 }
 
 } // namespace
@@ -153,9 +165,7 @@ CapturePlan *compile_plan(const Rule &rule, Relation table)
     check_columns(rule, table);
 
     TupleDesc columns = RelationGetDescr(table);
-    auto *plan = static_cast<CapturePlan *>(palloc0(sizeof(CapturePlan)));
-    plan->payload_size = first_payload_size;
-    plan->relations = list_make1_oid(rule.table);
+    CapturePlan *plan = empty_plan(rule);
     compile_captured_columns(rule, table, plan);
     refuse_enriched_columns(rule, table, *plan);
     plan->condition = compile_condition(rule, table);
@@ -171,14 +181,18 @@ CapturePlan *compile_plan(const Rule &rule, Relation table)
         plan->attributes = std::max(plan->attributes, plan->soft_delete + 1);
     }
 
-    compile_event_types(rule, plan);
-    plan->entity_type = cstring_to_text(rule.entity.text());
-    plan->schema_version = optional_text(rule.schema_version);
-    plan->initiator_type_setting = compile_setting(rule.initiator_type_setting);
+    compile_names(rule, plan);
     plan->max_payload_size = rule.max_event_size.count > 0 ? pg_strtoint32(rule.max_event_size.text()) : 0;
     plan->truncate_oversize = rule.on_oversize.is("truncate");
     plan->record_failures = rule.on_failure.is("record");
     plan->queries = compile_queries(rule, table);
+    return plan;
+}
+
+CapturePlan *compile_table_plan(const Rule &rule)
+{
+    CapturePlan *plan = empty_plan(rule);
+    compile_names(rule, plan);
     return plan;
 }
 

@@ -80,4 +80,7 @@ text *event_type_of(const char *prefix, const char *verb);
 // Compiles a complete rule in the current memory context. Raises what outbox.track() documents.
 CapturePlan *compile_plan(const Rule &rule, Relation table);
 
+// The same for events of the table as a whole, of a rule whose names are complete.
+CapturePlan *compile_table_plan(const Rule &rule);
+
 } // namespace outbox::capture

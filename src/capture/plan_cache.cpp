@@ -89,10 +89,8 @@ void retire_stale_plans()
 CapturePlan *compile_for(const TriggerData *call, MemoryContext context)
 {
     Rule rule = parse_trigger_rule(*call->tg_trigger);
-    complete_trigger_rule(&rule, *call->tg_trigger, call->tg_relation);
-
     MemoryContext caller = MemoryContextSwitchTo(context);
-    CapturePlan *plan = compile_plan(rule, call->tg_relation);
+    CapturePlan *plan = compile_trigger_rule(&rule, *call->tg_trigger, call->tg_relation);
     MemoryContextSwitchTo(caller);
     return plan;
 }

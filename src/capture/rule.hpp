@@ -107,6 +107,9 @@ Value key_columns(Relation table);
 // invalid_table_definition if the table has no usable key and the rule names none.
 void complete_rule(Rule *rule, Relation table, const char *entity_name);
 
+// Only entity, prefix and verbs: all that an event of the table as a whole needs.
+void complete_names(Rule *rule, const char *entity_name);
+
 // Raises undefined_column.
 void check_columns(const Rule &rule, Relation table);
 

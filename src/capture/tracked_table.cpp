@@ -45,8 +45,7 @@ CapturePlan *plan_of_table(Relation table)
                 errmsg("table \"%s\" is not tracked", RelationGetRelationName(table)),
                 errhint("Track it with outbox.track(); the view outbox.rules lists the tracked tables."));
     Rule rule = parse_trigger_rule(*trigger);
-    complete_trigger_rule(&rule, *trigger, table);
-    return compile_plan(rule, table);
+    return compile_trigger_rule(&rule, *trigger, table);
 }
 
 TupleTableSlot *slot_of_row(Relation table, Datum row)

@@ -51,7 +51,7 @@ Rule parse_trigger_rule(const Trigger &trigger)
     return parse_rule(json_of_argument(trigger.tgargs[0]));
 }
 
-void complete_trigger_rule(Rule *rule, const Trigger &trigger, Relation table)
+CapturePlan *compile_trigger_rule(Rule *rule, const Trigger &trigger, Relation table)
 {
     const Oid written_for = table_of_rule(trigger, table);
     HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(written_for));
@@ -62,10 +62,16 @@ void complete_trigger_rule(Rule *rule, const Trigger &trigger, Relation table)
     const Oid owner = form->relowner;
     ReleaseSysCache(tuple);
 
-    complete_rule(rule, table, entity_name);
+    // TRUNCATE needs nothing of the rows, and goes by also if the rule does not fit them any more.
+    const bool of_table = TRIGGER_FOR_TRUNCATE(trigger.tgtype);
+    if (of_table)
+        complete_names(rule, entity_name);
+    else
+        complete_rule(rule, table, entity_name);
     // Making a partition asks for no privilege on the rule: its owner must not lend the SQL his own.
     rule->table = written_for;
     rule->owner = owner;
+    return of_table ? compile_table_plan(*rule) : compile_plan(*rule, table);
 }
 
 } // namespace outbox::capture

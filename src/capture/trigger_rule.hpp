@@ -1,7 +1,7 @@
 // The rule in the argument of a capture trigger, as outbox.track() or a migration wrote it. Server regime.
 #pragma once
 
-#include "capture/rule.hpp"
+#include "capture/plan.hpp"
 
 extern "C" {
 #include "utils/reltrigger.h"
@@ -12,7 +12,8 @@ namespace outbox::capture {
 // Raises what is wrong with the argument itself, whatever the table looks like.
 Rule parse_trigger_rule(const Trigger &trigger);
 
-// complete_rule() for the table that the trigger is on: a partition's trigger speaks for the table it was created on.
-void complete_trigger_rule(Rule *rule, const Trigger &trigger, Relation table);
+// Completes and compiles it for the table that the trigger is on, in the current memory context: a partition's trigger
+// speaks for the table it was created on, and one for TRUNCATE for no row.
+CapturePlan *compile_trigger_rule(Rule *rule, const Trigger &trigger, Relation table);
 
 } // namespace outbox::capture
