@@ -104,6 +104,21 @@ CREATE TABLE outbox.emitted (
 COMMENT ON TABLE outbox.emitted IS 'Event ids chosen by callers of outbox.emit(), with the id of their event.';
 
 --
+-- This installation: one row, made here, which no dump carries.
+--
+CREATE TABLE outbox.installation (
+    log_id        uuid    PRIMARY KEY DEFAULT gen_random_uuid(),
+    database_oid  oid     NOT NULL,
+    default_relay boolean NOT NULL DEFAULT true
+);
+CREATE UNIQUE INDEX installation_single ON outbox.installation ((true));
+INSERT INTO outbox.installation (database_oid) SELECT oid FROM pg_database WHERE datname = current_database();
+COMMENT ON TABLE outbox.installation IS 'One row: what identifies the log of this database.';
+COMMENT ON COLUMN outbox.installation.log_id IS 'UUID of the log, first part of the header outbox-epoch. A physical copy of the server keeps it; a database copied from a template gets its own.';
+COMMENT ON COLUMN outbox.installation.database_oid IS 'The database whose log has that UUID: in another one, the keeper makes a new one.';
+COMMENT ON COLUMN outbox.installation.default_relay IS 'Whether the relay default is made by itself with the first event.';
+
+--
 -- Relays and their positions.
 --
 CREATE TABLE outbox.relay (
@@ -164,7 +179,7 @@ BEGIN
         EXECUTE format('CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON %s'
                        ' FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_foreign_row()', target);
     END LOOP;
-    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.capture_failure', 'outbox.emitted', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
+    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.capture_failure', 'outbox.emitted', 'outbox.installation', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
         EXECUTE format('CREATE TRIGGER skip_replicated_row BEFORE INSERT OR UPDATE OR DELETE ON %s'
                        ' FOR EACH ROW EXECUTE FUNCTION outbox.skip_replicated_row()', target);
         EXECUTE format('ALTER TABLE %s ENABLE REPLICA TRIGGER skip_replicated_row', target);

@@ -6,6 +6,7 @@
 #include "pg/extension.hpp"
 #include "pg/guard.hpp"
 #include "pg/query.hpp"
+#include "relay/installation.hpp"
 #include "relay/registry.hpp"
 #include "relay/relay_table.hpp"
 #include "relay/worker.hpp"
@@ -82,6 +83,7 @@ void Keeper::learn()
         gone_ = !OidIsValid(extension) || extension != extension_;
         if (gone_)
             return;
+        own_the_log();
         relays_ = load_relays();
         if (!anything_to_relay_ && pg::query("SELECT 1 FROM outbox.event LIMIT 1").size() == 1) {
             ensure_default_relay();

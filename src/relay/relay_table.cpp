@@ -14,8 +14,8 @@ constexpr const char *current_database_oid = "(SELECT oid FROM pg_database WHERE
 
 void ensure_default_relay()
 {
-    pg::query(std::string("INSERT INTO outbox.relay (relay_id, name, database_oid) VALUES (1, $1, ") +
-                  current_database_oid + ") ON CONFLICT DO NOTHING",
+    pg::query(std::string("INSERT INTO outbox.relay (relay_id, name, database_oid) SELECT 1, $1, ") +
+                  current_database_oid + " FROM outbox.installation WHERE default_relay ON CONFLICT DO NOTHING",
               {default_relay});
 }
 

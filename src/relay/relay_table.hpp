@@ -15,7 +15,8 @@ struct Relay {
     bool at_home; // made in this database, not restored or copied into it
 };
 
-// The relay that needs no set-up: its row is written before the first event is published.
+// The relay that needs no set-up: its row is written before the first event is published, unless the installation
+// says that there is none.
 constexpr const char *default_relay = "default";
 void ensure_default_relay();
 

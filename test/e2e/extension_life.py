@@ -142,3 +142,17 @@ def test_create_database_copies_a_template_that_has_the_extension_and_the_templa
     stage.pg.execute("CREATE DATABASE plain")
     for dbname in ("template1", "plain"):
         wait_until(lambda name=dbname: stage.pg.value(WORKERS, (name,)) == 1, 20, f"{dbname} has a keeper")
+
+
+def test_a_copied_log_gets_a_uuid_of_its_own_and_the_template_keeps_its_own(stage):
+    def log_id(dbname):
+        return stage.pg.value("SELECT log_id FROM outbox.installation", dbname=dbname)
+    stage.pg.execute("CREATE DATABASE app")
+    stage.pg.execute("CREATE EXTENSION outbox_relay", dbname="app")
+    original = log_id("app")
+    stage.pg.execute("CREATE DATABASE copy TEMPLATE app")
+    copied = wait_until(lambda: (now := log_id("copy")) != original and now, 20, "the copy has a UUID of its own")
+    stage.pg.restart()
+    for dbname in ("app", "copy"):
+        wait_until(lambda name=dbname: stage.pg.value(WORKERS, (name,)) == 1, 20, f"{dbname} has a keeper again")
+    assert (log_id("app"), log_id("copy")) == (original, copied)

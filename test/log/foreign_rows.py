@@ -12,6 +12,7 @@ SKIPPED = {
     "outbox.capture_failure": "(id, failed_at, xid, target, operation, sqlstate, message)"
                               " VALUES (1, now(), '5', 'outbox.event', 'insert', 'XX000', 'm')",
     "outbox.emitted": "(event_id, id) VALUES (gen_random_uuid(), 1)",
+    "outbox.installation": "(database_oid) VALUES (1)",
     "outbox.relay": "(relay_id, name, database_oid) VALUES (77, 'foreign', 1)",
     "outbox.progress": "(relay_id, lane, seq, done) VALUES (77, 0, 1, '1:1:')",
 }

@@ -28,6 +28,12 @@ SELECT throws_ok($$TRUNCATE outbox.event_3$$, '55000', NULL, 'nor a slice of it'
 SELECT throws_ok($$SELECT outbox.emit('a', '{}', headers => jsonb_build_object('h', repeat('x', 5000)))$$, '54000', NULL,
     'headers that fit no frame are refused before they can stop a lane');
 
+SAVEPOINT no_default;
+UPDATE outbox.installation SET default_relay = false;
+SELECT throws_ok($$SELECT outbox.alter_relay('default', '{}')$$, '42704', NULL,
+    'the relay default is not made by itself where the installation says so');
+ROLLBACK TO SAVEPOINT no_default;
+
 CREATE SEQUENCE public.outbox_test_sequence;
 SELECT setval('public.outbox_test_sequence', 41);
 SELECT nextval('public.outbox_test_sequence');

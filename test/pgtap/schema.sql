@@ -4,7 +4,7 @@ CREATE EXTENSION pgtap;
 SELECT no_plan();
 
 SELECT has_extension('outbox_relay');
-SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted', 'relay', 'progress']
+SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress']
                             || ARRAY(SELECT 'event_' || i FROM generate_series(0, 7) AS i));
 SELECT views_are('outbox', ARRAY['rules', 'stat_relay']);
 SELECT functions_are('outbox', ARRAY['check_preload', 'refuse_foreign_row', 'skip_replicated_row', 'capture', 'track',
@@ -25,10 +25,15 @@ SELECT index_is_unique('outbox', 'event_' || i, 'event_' || i || '_id', format('
   FROM generate_series(0, 7) AS i;
 
 SELECT has_pk('outbox', t, format('outbox.%s has a primary key', t))
-  FROM unnest(ARRAY['slice', 'capture_failure', 'emitted', 'relay', 'progress']) AS t;
+  FROM unnest(ARRAY['slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress']) AS t;
 
 SELECT results_eq($$SELECT slice::int FROM outbox.slice WHERE writing$$, ARRAY[0], 'exactly one slice is written: the first');
 SELECT is((SELECT count(*)::int FROM outbox.slice), 8, 'the ring has eight slices');
+
+SELECT results_eq('SELECT database_oid, default_relay FROM outbox.installation',
+    'SELECT oid, true FROM pg_database WHERE datname = current_database()',
+    'the installation has one row, of this database; the relay default is made by itself');
+SELECT throws_ok($$INSERT INTO outbox.installation (database_oid) VALUES (1)$$, '23505', NULL, 'and cannot have another');
 
 SELECT is_empty($$
     SELECT c.relname FROM pg_class c
