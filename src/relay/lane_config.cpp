@@ -3,6 +3,7 @@
 #include "pg/extension.hpp"
 #include "pg/guard.hpp"
 #include "pg/settings.hpp"
+#include "relay/installation.hpp"
 #include "relay/relay_table.hpp"
 #include "relay/worker.hpp"
 
@@ -46,6 +47,7 @@ LaneConfig load_config(const LaneIdentity &identity)
                          [&](const Relay &relay) { return relay.relay_id == identity.relay_id && relay.at_home; }))
             throw Gone("relay \"" + identity.relay_name + "\" is no more");
         config.options = parse_options(load_options(identity.relay_id));
+        config.log = load_log_identity();
     });
     const RelayOptions &options = config.options;
     config.batch_size = options.batch_size.value_or(settings::batch_size);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pg/postgres.hpp"
+#include "relay/log_identity.hpp"
 #include "relay/options.hpp"
 #include "transport/amqp_publisher.hpp"
 
@@ -17,6 +18,7 @@ struct LaneConfig {
     bool has_broker = false; // outbox_relay.amqp_url is set
     transport::Target target;
     RelayOptions options;
+    LogIdentity log;
     std::int64_t batch_size = 0;
     std::size_t max_in_flight = 0;
     std::size_t max_in_flight_bytes = 0;

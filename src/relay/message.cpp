@@ -66,11 +66,12 @@ std::int64_t floor_to_milliseconds(std::int64_t microseconds)
     return std::chrono::floor<std::chrono::milliseconds>(std::chrono::microseconds(microseconds)).count();
 }
 
-void add_headers(transport::Message &message, const EventView &event)
+void add_headers(transport::Message &message, const EventView &event, const LogIdentity &log)
 {
     auto &headers = message.headers;
-    headers.reserve(9);
+    headers.reserve(10);
     headers.emplace_back("outbox-id", event.id.value);
+    headers.emplace_back("outbox-epoch", log.epoch);
     headers.emplace_back("created-at", floor_to_milliseconds(event.created_at));
     const auto add = [&](const char *name, const std::optional<string_view> &value) {
         if (value && value->size() <= longest_copied_header)
@@ -89,7 +90,7 @@ void add_headers(transport::Message &message, const EventView &event)
 
 } // namespace
 
-transport::Message make_message(const EventView &event, const RelayOptions &options)
+transport::Message make_message(const EventView &event, const RelayOptions &options, const LogIdentity &log)
 {
     transport::Message message;
     message.routing_key = options.routing_key.expand(event);
@@ -98,7 +99,7 @@ transport::Message make_message(const EventView &event, const RelayOptions &opti
     message.content_type = "application/json";
     message.app_id = options.app_id;
     message.timestamp = timestamp_property(event.created_at);
-    add_headers(message, event);
+    add_headers(message, event, log);
     message.body = options.body == Body::envelope ? envelope(event) : std::string(event.payload);
     return message;
 }

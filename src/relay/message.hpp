@@ -2,11 +2,12 @@
 #pragma once
 
 #include "log/event.hpp"
+#include "relay/log_identity.hpp"
 #include "relay/options.hpp"
 #include "transport/message.hpp"
 
 namespace outbox::relay {
 
-transport::Message make_message(const log::EventView &event, const RelayOptions &options);
+transport::Message make_message(const log::EventView &event, const RelayOptions &options, const LogIdentity &log);
 
 } // namespace outbox::relay

@@ -227,7 +227,7 @@ Claim Session::make_claim(const log::EventView &event) const
     claim.key = ordering_key_of(event);
     claim.created_at = event.created_at;
     claim.claimed_at = Clock::now();
-    claim.message = make_message(event, config_.options);
+    claim.message = make_message(event, config_.options, config_.log);
     claim.bytes = claim.message.body.size();
     claim.out_before = std::binary_search(place_.in_doubt.begin(), place_.in_doubt.end(), event.id);
     return claim;

@@ -39,6 +39,9 @@ def test_headers_are_scalars_that_let_a_consumer_decide_without_the_body(stage):
     headers = make_customer(stage).headers
     id, created_at = stage.pg.execute("SELECT id, created_at FROM outbox.event")[0]
     assert headers["outbox-id"] == id
+    log_id, timeline = stage.pg.execute("""SELECT log_id::text, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int
+                                             FROM outbox.installation""")[0]
+    assert headers["outbox-epoch"] == f"{log_id}/{timeline}"
     assert abs(headers["created-at"] - created_at.timestamp() * 1000) <= 1
     assert headers["entity-type"] == "customer"
     assert headers["entity-id"] == ID

@@ -13,6 +13,14 @@ using log::EventView;
 using log::sample_event;
 using Headers = std::vector<std::pair<std::string, transport::HeaderValue>>;
 
+const std::string epoch = "6ba7b810-9dad-41d1-80b4-00c04fd430c8/3";
+const LogIdentity log_identity{.id = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", .epoch = epoch};
+
+transport::Message made_of(const EventView &event, const RelayOptions &options = {})
+{
+    return make_message(event, options, log_identity);
+}
+
 std::int64_t created_at_header(const transport::Message &message)
 {
     const auto header = std::find_if(message.headers.begin(), message.headers.end(),
@@ -22,7 +30,7 @@ std::int64_t created_at_header(const transport::Message &message)
 
 TEST(MessageTest, PropertiesNameTheEvent)
 {
-    const auto message = make_message(sample_event(), {});
+    const auto message = made_of(sample_event());
     EXPECT_EQ(message.routing_key, "workitem.updated");
     EXPECT_EQ(message.message_id, "019ad2f1-7a2b-7123-8e4f-5a6b7c8d9e0f");
     EXPECT_EQ(message.type, "workitem.updated");
@@ -37,7 +45,7 @@ TEST(MessageTest, TheRelaysOptionsShapeIt)
     options.routing_key = RoutingKey::parse("plane.{entity_type}");
     options.app_id = "";
     options.body = Body::payload;
-    const auto message = make_message(sample_event(), options);
+    const auto message = made_of(sample_event(), options);
     EXPECT_EQ(message.routing_key, "plane.workitem");
     EXPECT_EQ(message.app_id, "");
     EXPECT_EQ(message.body, R"({"data": {"name": "x"}, "previous_attributes": {}})");
@@ -45,7 +53,7 @@ TEST(MessageTest, TheRelaysOptionsShapeIt)
 
 TEST(MessageTest, TheEnvelopeHoldsAllOfTheEvent)
 {
-    EXPECT_EQ(make_message(sample_event(), {}).body,
+    EXPECT_EQ(made_of(sample_event()).body,
               R"({"version":"1.0","id":"1764547200123456","event_id":"019ad2f1-7a2b-7123-8e4f-5a6b7c8d9e0f",)"
               R"("event_type":"workitem.updated","entity_type":"workitem",)"
               R"("entity_id":"55555555-0000-4000-8000-000000000001",)"
@@ -60,7 +68,7 @@ TEST(MessageTest, WhatIsNullIsNullInTheEnvelope)
 {
     const EventView event{
         .id = {1}, .xid = 3, .event_id = "e", .event_type = "t", .payload = "[]", .initiator_type = "U"};
-    EXPECT_EQ(make_message(event, {}).body,
+    EXPECT_EQ(made_of(event).body,
               R"({"version":"1.0","id":"1","event_id":"e","event_type":"t","entity_type":null,"entity_id":null,)"
               R"("payload":[],"workspace_id":null,"project_id":null,"initiator_id":null,"initiator_type":"U",)"
               R"("schema_version":null,"transaction_id":"3","created_at":"1970-01-01T00:00:00.000000+00:00"})");
@@ -71,7 +79,7 @@ TEST(MessageTest, FieldsAreEscapedAndThePayloadIsNotTouched)
     EventView event = sample_event();
     event.entity_id = R"(["a\b", 2])";
     event.payload = "{\"a\" :  1.50,\n\"z\":\"\\u0000\"}";
-    const std::string body = make_message(event, {}).body;
+    const std::string body = made_of(event).body;
     EXPECT_NE(body.find(R"("entity_id":"[\"a\\b\", 2]")"), std::string::npos) << body;
     EXPECT_NE(body.find("\"payload\":{\"a\" :  1.50,\n\"z\":\"\\u0000\"},"), std::string::npos) << body;
 }
@@ -80,6 +88,7 @@ TEST(MessageTest, HeadersAreTheFieldsToFilterBy)
 {
     const Headers expected = {
         {"outbox-id", std::int64_t{1'764'547'200'123'456}},
+        {"outbox-epoch", epoch},
         {"created-at", std::int64_t{1'764'547'200'123}},
         {"entity-type", "workitem"},
         {"entity-id", "55555555-0000-4000-8000-000000000001"},
@@ -89,7 +98,7 @@ TEST(MessageTest, HeadersAreTheFieldsToFilterBy)
         {"initiator-type", "USER"},
         {"schema-version", "1.0"},
     };
-    EXPECT_EQ(make_message(sample_event(), {}).headers, expected);
+    EXPECT_EQ(made_of(sample_event()).headers, expected);
 }
 
 TEST(MessageTest, AFieldTooLongForAHeaderIsInTheEnvelopeOnly)
@@ -99,7 +108,7 @@ TEST(MessageTest, AFieldTooLongForAHeaderIsInTheEnvelopeOnly)
     const std::string longer(256, 'y');
     event.workspace_id = longest;
     event.project_id = longer;
-    const auto message = make_message(event, RelayOptions{});
+    const auto message = made_of(event);
     const auto has = [&](const char *name) {
         return std::any_of(message.headers.begin(), message.headers.end(),
                            [&](const auto &header) { return header.first == name; });
@@ -112,21 +121,21 @@ TEST(MessageTest, AFieldTooLongForAHeaderIsInTheEnvelopeOnly)
 TEST(MessageTest, WhatIsNullHasNoHeader)
 {
     const EventView event{.id = {1}, .event_type = "t", .initiator_type = "USER"};
-    const Headers expected = {
-        {"outbox-id", std::int64_t{1}}, {"created-at", std::int64_t{0}}, {"initiator-type", "USER"}};
-    EXPECT_EQ(make_message(event, {}).headers, expected);
+    const Headers expected = {{"outbox-id", std::int64_t{1}},
+                              {"outbox-epoch", epoch},
+                              {"created-at", std::int64_t{0}},
+                              {"initiator-type", "USER"}};
+    EXPECT_EQ(made_of(event).headers, expected);
 }
 
 TEST(MessageTest, TheEmittersHeadersFollowAndReplaceNone)
 {
     EventView event{.id = {1}, .event_type = "t", .initiator_type = "USER"};
     event.headers = R"({"outbox-id": 666, "traceparent": "00-ab-cd-01", "weight": 2})";
-    const Headers expected = {{"outbox-id", std::int64_t{1}},
-                              {"created-at", std::int64_t{0}},
-                              {"initiator-type", "USER"},
-                              {"traceparent", "00-ab-cd-01"},
-                              {"weight", std::int64_t{2}}};
-    EXPECT_EQ(make_message(event, {}).headers, expected);
+    const Headers expected = {{"outbox-id", std::int64_t{1}},  {"outbox-epoch", epoch},
+                              {"created-at", std::int64_t{0}}, {"initiator-type", "USER"},
+                              {"traceparent", "00-ab-cd-01"},  {"weight", std::int64_t{2}}};
+    EXPECT_EQ(made_of(event).headers, expected);
 }
 
 TEST(MessageTest, ATimeBefore1970HasNoTimestampAndIsRoundedDown)
@@ -140,7 +149,7 @@ TEST(MessageTest, ATimeBefore1970HasNoTimestampAndIsRoundedDown)
                              Case{-1'001, 0, -2}, Case{-2'500'000, 0, -2'500}}) {
         EventView event = sample_event();
         event.created_at = each.created_at;
-        const auto message = make_message(event, {});
+        const auto message = made_of(event);
         EXPECT_EQ(message.timestamp, each.timestamp) << each.created_at;
         EXPECT_EQ(created_at_header(message), each.milliseconds) << each.created_at;
     }
