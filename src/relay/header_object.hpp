@@ -3,6 +3,7 @@
 
 #include "transport/message.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,10 @@
 namespace outbox::relay {
 
 using Headers = std::vector<std::pair<std::string, transport::HeaderValue>>;
+
+// Properties and headers must fit into one frame. A field of the event that is longer is not copied into a header,
+// rather than that its message never fits.
+inline constexpr std::size_t longest_copied_header = 255;
 
 // Appends the object's members: strings, booleans and numbers; a null is left out, and so is a name that headers had
 // before. A whole number is an integer if 64 bits hold it. Any other is a double, or, where a double would overflow or

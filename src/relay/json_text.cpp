@@ -64,6 +64,17 @@ void append_json_string(std::string &json, std::string_view text)
     json += '"';
 }
 
+void append_json_member(std::string &json, std::string_view name, std::optional<std::string_view> value)
+{
+    json += ",\"";
+    json += name;
+    json += "\":";
+    if (value)
+        append_json_string(json, *value);
+    else
+        json += "null";
+}
+
 std::string timestamp_text(std::int64_t microseconds)
 {
     using namespace std::chrono;

@@ -1,5 +1,7 @@
 #include "relay/options.hpp"
 
+#include "relay/cloud_event.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -69,14 +71,30 @@ void set_routing_key(RelayOptions &options, const Option &option)
         refuse_length(option);
 }
 
+constexpr std::array<std::pair<std::string_view, Body>, 4> known_bodies{{
+    {"envelope", Body::envelope},
+    {"payload", Body::payload},
+    {"cloudevents", Body::cloudevents},
+    {"cloudevents-binary", Body::cloudevents_binary},
+}};
+
 void set_body(RelayOptions &options, const Option &option)
 {
-    if (option.text == "envelope")
-        options.body = Body::envelope;
-    else if (option.text == "payload")
-        options.body = Body::payload;
-    else
-        throw OptionError("invalid value for option \"body\": \"" + option.text + "\"", "Use envelope or payload.");
+    const auto *known = std::find_if(known_bodies.begin(), known_bodies.end(),
+                                     [&](const auto &body) { return body.first == option.text; });
+    if (known == known_bodies.end())
+        throw OptionError("invalid value for option \"body\": \"" + option.text + "\"",
+                          "Use envelope, payload, cloudevents or cloudevents-binary.");
+    options.body = known->second;
+}
+
+void set_source(RelayOptions &options, const Option &option)
+{
+    check_length(option);
+    if (!is_uri_reference(option.text))
+        throw OptionError("invalid value for option \"source\": \"" + option.text + "\"",
+                          "Use a URI reference, such as https://example.com/orders or /orders.");
+    options.source = option.text;
 }
 
 void set_app_id(RelayOptions &options, const Option &option)
@@ -101,7 +119,7 @@ void set_confirm_timeout(RelayOptions &options, const Option &option)
     options.confirm_timeout = whole_number(option, "milliseconds", 1'000, INT_MAX);
 }
 
-constexpr std::array<Key, 9> known_keys{{
+constexpr std::array<Key, 10> known_keys{{
     {"app_id", "string", set_app_id},
     {"batch_size", "number", set_batch_size},
     {"body", "string", set_body},
@@ -111,6 +129,7 @@ constexpr std::array<Key, 9> known_keys{{
     {"exchange_type", "string", set_exchange_type},
     {"max_in_flight", "number", set_max_in_flight},
     {"routing_key", "string", set_routing_key},
+    {"source", "string", set_source},
 }};
 
 std::string list_of_keys()

@@ -17,7 +17,7 @@ struct Option {
     std::string text;
 };
 
-enum class Body { envelope, payload };
+enum class Body { envelope, payload, cloudevents, cloudevents_binary };
 
 struct RelayOptions {
     std::string exchange = "outbox";
@@ -25,6 +25,7 @@ struct RelayOptions {
     bool declare = true; // declare the exchange if it does not exist
     RoutingKey routing_key = RoutingKey::parse("{event_type}");
     Body body = Body::envelope;
+    std::string source;                  // of CloudEvents, a URI reference; "": the log's UUID as a URN
     std::string app_id = "outbox_relay"; // "": not sent
     std::optional<int> max_in_flight;    // these three: instead of the setting of the same name
     std::optional<int> batch_size;

@@ -51,6 +51,24 @@ TEST(MessageTest, TheRelaysOptionsShapeIt)
     EXPECT_EQ(message.body, R"({"data": {"name": "x"}, "previous_attributes": {}})");
 }
 
+TEST(MessageTest, AnEventIsACloudEventFromItsLogIfAskedTo)
+{
+    RelayOptions options;
+    options.body = Body::cloudevents;
+    const auto structured = made_of(sample_event(), options);
+    EXPECT_EQ(structured.content_type, "application/cloudevents+json; charset=utf-8");
+    EXPECT_NE(structured.body.find(R"("source":"urn:uuid:6ba7b810-9dad-41d1-80b4-00c04fd430c8")"), std::string::npos);
+    EXPECT_NE(structured.body.find(R"("outboxepoch":"6ba7b810-9dad-41d1-80b4-00c04fd430c8/3")"), std::string::npos);
+
+    options.body = Body::cloudevents_binary;
+    options.source = "/orders";
+    const auto binary = made_of(sample_event(), options);
+    EXPECT_EQ(binary.content_type, "application/json");
+    EXPECT_EQ(binary.body, sample_event().payload);
+    const std::pair<std::string, transport::HeaderValue> attribute = {"cloudEvents_source", "/orders"};
+    EXPECT_NE(std::find(binary.headers.begin(), binary.headers.end(), attribute), binary.headers.end());
+}
+
 TEST(MessageTest, TheEnvelopeHoldsAllOfTheEvent)
 {
     EXPECT_EQ(made_of(sample_event()).body,

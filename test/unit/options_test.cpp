@@ -41,6 +41,7 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
         {"exchange_type", "string", "fanout"},
         {"max_in_flight", "number", "8"},
         {"routing_key", "string", "x.{entity_type}"},
+        {"source", "string", "https://example.com/orders?a=%20#b"},
     });
     EXPECT_EQ(options.app_id, "");
     EXPECT_EQ(options.batch_size, 50);
@@ -51,6 +52,7 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
     EXPECT_EQ(options.exchange_type, "fanout");
     EXPECT_EQ(options.max_in_flight, 8);
     EXPECT_EQ(options.routing_key, RoutingKey::parse("x.{entity_type}"));
+    EXPECT_EQ(options.source, "https://example.com/orders?a=%20#b");
 }
 
 TEST(OptionsTest, AChangeOfAnyOptionIsSeen)
@@ -63,7 +65,8 @@ TEST(OptionsTest, AChangeOfAnyOptionIsSeen)
                                                     {"exchange", "string", ""},
                                                     {"exchange_type", "string", "direct"},
                                                     {"max_in_flight", "number", "4096"},
-                                                    {"routing_key", "string", ""}})
+                                                    {"routing_key", "string", ""},
+                                                    {"source", "string", "/x"}})
         EXPECT_NE(parse_options({option}), RelayOptions{}) << option.key;
 }
 
@@ -72,7 +75,7 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
     const OptionError error = error_of({"exchagne", "string", "x"});
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
     EXPECT_EQ(error.hint(), "Known options: app_id, batch_size, body, confirm_timeout, declare, exchange, "
-                            "exchange_type, max_in_flight, routing_key.");
+                            "exchange_type, max_in_flight, routing_key, source.");
 }
 
 TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
@@ -124,7 +127,7 @@ TEST(OptionsTest, ANumberOutOfRangeOrNotWholeIsRefusedWithTheRange)
 
 TEST(OptionsTest, WhatAmqpCannotTakeIsRefused)
 {
-    for (const char *key : {"app_id", "exchange", "exchange_type", "routing_key"}) {
+    for (const char *key : {"app_id", "exchange", "exchange_type", "routing_key", "source"}) {
         EXPECT_NO_THROW(parse_options({{key, "string", std::string(255, 'x')}})) << key;
         const OptionError error = error_of({key, "string", std::string(256, 'x')});
         EXPECT_EQ(error.what(), "value of option \"" + std::string(key) + "\" is too long");
@@ -142,9 +145,17 @@ TEST(OptionsTest, TheTextOfATemplateMayBeLongerThanTheKeysItMakes)
 
 TEST(OptionsTest, AnUnknownBodyIsRefused)
 {
-    const OptionError error = error_of({"body", "string", "cloudevents"});
-    EXPECT_STREQ(error.what(), "invalid value for option \"body\": \"cloudevents\"");
-    EXPECT_EQ(error.hint(), "Use envelope or payload.");
+    const OptionError error = error_of({"body", "string", "cloudevent"});
+    EXPECT_STREQ(error.what(), "invalid value for option \"body\": \"cloudevent\"");
+    EXPECT_EQ(error.hint(), "Use envelope, payload, cloudevents or cloudevents-binary.");
+}
+
+TEST(OptionsTest, ASourceThatIsNoUriReferenceIsRefused)
+{
+    for (const char *text : {"", "two words", "https://example.com/ü", "/a%2", "/a%zz", "a#b#c", "<x>", "a\"b", "a\nb"})
+        EXPECT_EQ(error_of({"source", "string", text}).hint(),
+                  "Use a URI reference, such as https://example.com/orders or /orders.")
+            << text;
 }
 
 TEST(OptionsTest, AnExchangeTypeIsNeededAndAnExchangeIsNot)
