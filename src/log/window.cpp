@@ -7,30 +7,13 @@
 // looks at ids.
 #include "log/window.hpp"
 
+#include "log/event_sink.hpp"
 #include "log/window_query.hpp"
 #include "pg/guard.hpp"
 
 namespace outbox::log {
 
 namespace {
-
-struct Sink {
-    const std::function<void(const EventView &)> &function;
-    std::exception_ptr exception;
-};
-
-// The executor is C: an exception must wait until it has returned.
-bool show(void *context, const EventView &event) noexcept
-{
-    auto *sink = static_cast<Sink *>(context);
-    try {
-        sink->function(event);
-        return true;
-    } catch (...) {
-        sink->exception = std::current_exception();
-        return false;
-    }
-}
 
 Step next_step(const Position &position)
 {
@@ -97,10 +80,9 @@ WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function
         .bytes = limits.bytes,
     };
 
-    Sink state{sink, nullptr};
-    const ChunkResult chunk = pg::call([&] { return read_chunk(query, show, &state); });
-    if (state.exception)
-        std::rethrow_exception(state.exception);
+    EventSink events(sink);
+    const ChunkResult chunk = pg::call([&] { return read_chunk(query, EventSink::show, &events); });
+    events.rethrow();
 
     position_ = advanced(position_, step, asked, chunk);
     // Behind what was outstanding, or behind an open window, lies at least one window more.

@@ -11,19 +11,15 @@
 // The plans are generic: they know no values, and so they never change while the lane runs.
 #include "log/window_query.hpp"
 
-#include "log/commit_lsn.hpp"
 #include "log/event_row.hpp"
 
 extern "C" {
 #include "access/xlog.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "nodes/params.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 }
 
@@ -125,72 +121,6 @@ ParamListInfo parameters_of(const ChunkQuery &query, Datum current)
     return list;
 }
 
-// The executor hands its rows to this.
-struct Receiver {
-    DestReceiver base; // first: the server casts
-    const ChunkQuery *query;
-    Show show;
-    void *context;
-    MemoryContext row_memory; // of one row
-    ChunkResult result;
-    std::size_t bytes;
-    std::uint64_t last_xid;
-    XLogRecPtr flush_to;
-};
-static_assert(std::is_trivially_destructible_v<Receiver> && std::is_trivially_destructible_v<EventView>);
-
-void note_transaction(Receiver *receiver, FullTransactionId xid)
-{
-    if (U64FromFullTransactionId(xid) == receiver->last_xid)
-        return;
-    receiver->last_xid = U64FromFullTransactionId(xid);
-    receiver->flush_to = std::max(receiver->flush_to, commit_lsn(xid));
-}
-
-bool receive(TupleTableSlot *slot, DestReceiver *self)
-{
-    auto *receiver = reinterpret_cast<Receiver *>(self);
-    ChunkResult *result = &receiver->result;
-
-    const std::size_t size = row_payload_size(slot);
-    if (result->shown > 0 && receiver->bytes + size > receiver->query->bytes) {
-        result->limited = true;
-        return false;
-    }
-    // The position is the last id read: out of order, it would pass over events.
-    const EventId id = row_id(slot);
-    if (result->shown > 0 && id <= result->last)
-        elog(ERROR, "event " INT64_FORMAT " was read behind event " INT64_FORMAT, id.value, result->last.value);
-
-    MemoryContextReset(receiver->row_memory);
-    MemoryContext caller = MemoryContextSwitchTo(receiver->row_memory);
-    note_transaction(receiver, row_xid(slot));
-    const EventView event = row_event(slot);
-    MemoryContextSwitchTo(caller);
-    if (!receiver->show(receiver->context, event))
-        return false;
-
-    receiver->bytes += size;
-    result->last = id;
-    result->limited = ++result->shown >= receiver->query->rows;
-    return true;
-}
-
-Receiver make_receiver(const ChunkQuery &query, Show show, void *context)
-{
-    Receiver receiver{};
-    receiver.base.receiveSlot = receive;
-    receiver.base.rStartup = [](DestReceiver *, int, TupleDesc) {};
-    receiver.base.rShutdown = [](DestReceiver *) {};
-    receiver.base.rDestroy = [](DestReceiver *) {};
-    receiver.base.mydest = DestNone; // none of the server's own
-    receiver.query = &query;
-    receiver.show = show;
-    receiver.context = context;
-    receiver.row_memory = AllocSetContextCreate(CurrentMemoryContext, "outbox event row", ALLOCSET_DEFAULT_SIZES);
-    return receiver;
-}
-
 } // namespace
 
 ChunkResult read_chunk(const ChunkQuery &query, Show show, void *context)
@@ -205,22 +135,15 @@ ChunkResult read_chunk(const ChunkQuery &query, Show show, void *context)
     SPI_connect();
     const int nest_level = NewGUCNestLevel();
     pin_planner(*statement);
-    Receiver receiver = make_receiver(query, show, context);
-    SPIExecuteOptions options{};
-    options.params = parameters_of(query, current);
-    options.read_only = true; // in the active snapshot
-    options.dest = &receiver.base;
-    const int code = SPI_execute_plan_extended(plan_of(statement), &options);
-    if (code < 0)
-        elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(code));
+    const StreamResult result =
+        stream_events(plan_of(statement), parameters_of(query, current), {query.rows, query.bytes}, show, context);
     AtEOXact_GUC(true, nest_level);
     SPI_finish();
     PopActiveSnapshot();
 
-    if (receiver.flush_to != InvalidXLogRecPtr)
-        XLogFlush(receiver.flush_to);
-    receiver.result.snapshot = snapshot;
-    return receiver.result;
+    if (result.flush_to != InvalidXLogRecPtr)
+        XLogFlush(result.flush_to);
+    return {.limited = result.limited, .last = result.last, .snapshot = snapshot};
 }
 
 } // namespace outbox::log

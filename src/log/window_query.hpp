@@ -1,8 +1,7 @@
-// The three queries of the window algorithm, streamed: a row is shown and forgotten before the next one is
-// fetched, so memory does not depend on how much there is to read. Server regime.
+// The three queries of the window algorithm, streamed (event_stream.hpp). Server regime.
 #pragma once
 
-#include "log/event.hpp"
+#include "log/event_stream.hpp"
 #include "pg/postgres.hpp"
 
 namespace outbox::log {
@@ -27,13 +26,9 @@ struct ChunkQuery {
 
 struct ChunkResult {
     bool limited;         // a limit ended the chunk: there may be more
-    std::int64_t shown;   // events
     EventId last;         // the last one shown, if any was
     const char *snapshot; // what the query ran in, palloc'd in the caller's memory context
 };
-
-// Called once for each event. Must not throw. False ends the chunk at once.
-using Show = bool (*)(void *context, const EventView &event);
 
 // Runs the query in a snapshot of its own, then flushes the commits of the transactions it showed (G3).
 // Inside a transaction; leaves no snapshot and no SPI connection behind.
