@@ -155,6 +155,51 @@ COMMENT ON COLUMN outbox.progress.outstanding IS 'Ids read and not yet settled.'
 COMMENT ON COLUMN outbox.progress.highest_id IS 'Highest id read so far: no settled id lies above it.';
 COMMENT ON COLUMN outbox.progress.settled IS 'Events settled by the lane in its life.';
 
+-- Events set aside, each with a copy of all that the log says of it: the log need not keep them, and a dump carries them.
+CREATE TABLE outbox.parked (
+    relay_id        integer     NOT NULL,
+    id              bigint      NOT NULL,
+    xid             xid8        NOT NULL,
+    event_id        uuid        NOT NULL,
+    event_type      text        NOT NULL,
+    entity_type     text,
+    entity_id       text,
+    ordering_key    text,
+    payload         json        NOT NULL,
+    workspace_id    text,
+    project_id      text,
+    initiator_id    text,
+    initiator_type  text        NOT NULL,
+    schema_version  text,
+    headers         jsonb,
+    created_at      timestamptz NOT NULL,
+    key_hash        bigint,
+    routing_key     text        NOT NULL,
+    state           text        NOT NULL CHECK (state IN ('parked', 'dead')),
+    reason          text        NOT NULL CHECK (reason IN ('refused', 'unroutable', 'waiting', 'unfit', 'skipped')),
+    attempts        integer     NOT NULL DEFAULT 0,
+    next_attempt_at timestamptz,
+    parked_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+    since           timestamptz NOT NULL,
+    last_error      text,
+    late            boolean     NOT NULL DEFAULT false,
+    blocking        boolean     NOT NULL DEFAULT false CHECK (state = 'dead' OR NOT blocking),
+    PRIMARY KEY (relay_id, id)
+);
+-- Ids never go back below a parked one, and the events of a key are found by it.
+CREATE INDEX parked_id ON outbox.parked (id);
+COMMENT ON TABLE outbox.parked IS 'Events that did not get through: set aside (parked) or given up (dead). Change them with outbox.retry(), redrive(), discard() and skip().';
+COMMENT ON COLUMN outbox.parked.key_hash IS 'Of the entity type and the ordering key: events with the same one wait for each other. Null: the event is unordered.';
+COMMENT ON COLUMN outbox.parked.state IS 'parked: it will be sent. dead: nothing happens to it until someone decides.';
+COMMENT ON COLUMN outbox.parked.reason IS 'refused: the broker refused it (basic.nack). unroutable: no queue takes its routing key. waiting: another of its key is before it. unfit: no broker takes such a message. skipped: given up by outbox.skip().';
+COMMENT ON COLUMN outbox.parked.attempts IS 'How often the broker refused it; only that counts for max_attempts.';
+COMMENT ON COLUMN outbox.parked.next_attempt_at IS 'When it is tried again; of one that is unroutable, when an event of its routing key was next to be tried when this was written. Null: when it is its turn.';
+COMMENT ON COLUMN outbox.parked.parked_at IS 'When it was set aside.';
+COMMENT ON COLUMN outbox.parked.since IS 'Since when it has had this reason, or has been dead.';
+COMMENT ON COLUMN outbox.parked.last_error IS 'What the broker said last, or why it was given up.';
+COMMENT ON COLUMN outbox.parked.late IS 'A later event of its key may have been delivered: it carries the header outbox-late.';
+COMMENT ON COLUMN outbox.parked.blocking IS 'Dead, and the later events of its key wait until someone decides (option on_dead "block").';
+
 --
 -- Rows that are not ours: refused when a session writes them, skipped when logical replication applies them.
 --
@@ -179,7 +224,7 @@ BEGIN
         EXECUTE format('CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON %s'
                        ' FOR EACH STATEMENT EXECUTE FUNCTION outbox.refuse_foreign_row()', target);
     END LOOP;
-    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.capture_failure', 'outbox.emitted', 'outbox.installation', 'outbox.relay', 'outbox.progress']::regclass[] LOOP
+    FOREACH target IN ARRAY ARRAY['outbox.event', 'outbox.slice', 'outbox.capture_failure', 'outbox.emitted', 'outbox.installation', 'outbox.relay', 'outbox.progress', 'outbox.parked']::regclass[] LOOP
         EXECUTE format('CREATE TRIGGER skip_replicated_row BEFORE INSERT OR UPDATE OR DELETE ON %s'
                        ' FOR EACH ROW EXECUTE FUNCTION outbox.skip_replicated_row()', target);
         EXECUTE format('ALTER TABLE %s ENABLE REPLICA TRIGGER skip_replicated_row', target);
@@ -342,6 +387,10 @@ CREATE FUNCTION outbox.stats(
     OUT returned         bigint,
     OUT refused          bigint,
     OUT republished      bigint,
+    OUT parked           bigint,
+    OUT dead             bigint,
+    OUT discarded        bigint,
+    OUT order_breaks     bigint,
     OUT bytes            bigint,
     OUT reconnects       bigint,
     OUT in_flight        bigint,
@@ -388,7 +437,9 @@ GRANT USAGE ON SCHEMA outbox TO pg_monitor;
 GRANT EXECUTE ON FUNCTION outbox.stats(), outbox.capture_stats(), outbox.rule_of(bytea) TO pg_monitor;
 GRANT SELECT ON outbox.stat_relay, outbox.rules TO pg_monitor;
 
--- What pg_dump carries: relays. Never the log or the progress: their transaction ids mean nothing elsewhere.
+-- What pg_dump carries: relays, parked and dead events. Never the log or the progress: their transaction ids mean nothing
+-- elsewhere.
 SELECT pg_catalog.pg_extension_config_dump('outbox.relay', '');
+SELECT pg_catalog.pg_extension_config_dump('outbox.parked', '');
 
 SELECT outbox.start_keeper();

@@ -79,10 +79,11 @@ std::int64_t highest_truncated()
     return highest;
 }
 
-// What a relay has read was in a slice, so this only confirms the others: no writer waits for a lock on it.
-std::int64_t highest_in_progress()
+// What a relay has read or parked was in a slice, so these only confirm the others, but for a restored dump: no writer
+// waits for a lock on them.
+std::int64_t highest_in(const char *name, const char *column)
 {
-    const Oid oid = pg::table_oid("progress");
+    const Oid oid = pg::table_oid(name);
     if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, AccessShareLock))
         return 0;
     Relation table = try_table_open(oid, NoLock);
@@ -90,7 +91,7 @@ std::int64_t highest_in_progress()
         UnlockRelationOid(oid, AccessShareLock);
         return 0;
     }
-    const std::int64_t highest = highest_indexed(table, "highest_id");
+    const std::int64_t highest = highest_indexed(table, column);
     table_close(table, AccessShareLock);
     return highest;
 }
@@ -106,7 +107,8 @@ EventId highest_id(Oid event)
     ListCell *cell = nullptr;
     foreach (cell, slices)
         highest = std::max(highest, highest_in_slice(lfirst_oid(cell)));
-    highest = std::max({highest, highest_truncated(), highest_in_progress()});
+    highest =
+        std::max({highest, highest_truncated(), highest_in("progress", "highest_id"), highest_in("parked", "id")});
     foreach (cell, slices)
         UnlockRelationOid(lfirst_oid(cell), AccessShareLock);
     list_free(slices);

@@ -65,4 +65,33 @@ std::string_view to_utf8(std::string_view text)
     return {buffer, static_cast<std::size_t>(end - buffer)};
 }
 
+std::string_view from_utf8(std::string_view text)
+{
+    if (GetDatabaseEncoding() == PG_UTF8 || GetDatabaseEncoding() == PG_SQL_ASCII || text.empty())
+        return text;
+
+    const Oid conversion = FindDefaultConversionProc(PG_UTF8, GetDatabaseEncoding());
+    const std::size_t room = text.size() * MAX_CONVERSION_GROWTH + 1;
+    auto *buffer = static_cast<char *>(palloc(room));
+    char *end = buffer;
+    while (!text.empty()) {
+        const int converted =
+            OidIsValid(conversion)
+                ? pg_do_encoding_conversion_buf(
+                      conversion, PG_UTF8, GetDatabaseEncoding(),
+                      const_cast<unsigned char *>(reinterpret_cast<const unsigned char *>(text.data())),
+                      static_cast<int>(text.size()), reinterpret_cast<unsigned char *>(end),
+                      static_cast<int>(room - static_cast<std::size_t>(end - buffer)), true)
+                : 0;
+        text.remove_prefix(static_cast<std::size_t>(converted));
+        end += converted > 0 ? std::strlen(end) : 0;
+        if (converted == 0) {
+            *end++ = '?';
+            text.remove_prefix(
+                std::min<std::size_t>(pg_utf_mblen(reinterpret_cast<const unsigned char *>(text.data())), text.size()));
+        }
+    }
+    return {buffer, static_cast<std::size_t>(end - buffer)};
+}
+
 } // namespace outbox::log

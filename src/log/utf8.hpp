@@ -9,4 +9,8 @@ namespace outbox::log {
 // express become U+FFFD: an event must not hold its lane for ever because of one byte.
 std::string_view to_utf8(std::string_view text);
 
+// The way back, for what is written into tables. Characters that the database's encoding cannot express become
+// question marks.
+std::string_view from_utf8(std::string_view text);
+
 } // namespace outbox::log

@@ -7,6 +7,8 @@
 #include "pg/compat.hpp"
 
 extern "C" {
+#include "datatype/timestamp.h"
+#include "utils/guc.h"
 #include "utils/varlena.h"
 }
 
@@ -28,9 +30,20 @@ int max_event_size;
 int poll_interval_min;
 int poll_interval_max;
 int progress_interval;
+int max_attempts;
+int max_parked;
+int unroutable_ttl;
+int ordering;
+int on_unroutable;
+int on_dead;
 int clock_offset;
 
 namespace {
+
+// Their values are those of relay/policies.hpp.
+const config_enum_entry orderings[] = {{"strict", 0, false}, {"pipelined", 1, false}, {nullptr, 0, false}};
+const config_enum_entry unroutable_choices[] = {{"park", 0, false}, {"discard", 1, false}, {nullptr, 0, false}};
+const config_enum_entry dead_choices[] = {{"release", 0, false}, {"block", 1, false}, {nullptr, 0, false}};
 
 constexpr char hidden[] = "(hidden)";
 
@@ -120,6 +133,28 @@ void define_int(const char *name, const char *description, int *variable, int de
                             nullptr, nullptr);
 }
 
+void define_choice(const char *name, const char *description, int *variable, const config_enum_entry *choices)
+{
+    DefineCustomEnumVariable(name, description, nullptr, variable, 0, choices, PGC_SIGHUP, 0, nullptr, nullptr,
+                             nullptr);
+}
+
+void define_refusal_settings()
+{
+    define_int("outbox_relay.max_attempts", "An event that the broker has refused so often is dead.", &max_attempts, 20,
+               1, 1000000, 0);
+    define_int("outbox_relay.max_parked", "Parked events of a lane above which it reads no more of the log.",
+               &max_parked, 100000, 1, 10000000, 0);
+    define_int("outbox_relay.unroutable_ttl", "An event that no queue has taken for so long is dead.", &unroutable_ttl,
+               2 * SECS_PER_DAY, 1, INT_MAX, GUC_UNIT_S);
+    define_choice("outbox_relay.ordering", "How the messages of one ordering key follow each other.", &ordering,
+                  orderings);
+    define_choice("outbox_relay.on_unroutable", "What becomes of an event that no queue takes.", &on_unroutable,
+                  unroutable_choices);
+    define_choice("outbox_relay.on_dead", "What becomes of the later events of a dead event's key.", &on_dead,
+                  dead_choices);
+}
+
 } // namespace
 
 const char *amqp_url()
@@ -175,6 +210,8 @@ void define(UrlCheck check)
                &poll_interval_max, 2000, 10, 600000, GUC_UNIT_MS);
     define_int("outbox_relay.progress_interval", "Time between two progress records under load.", &progress_interval,
                200, 10, 60000, GUC_UNIT_MS);
+
+    define_refusal_settings();
 
     DefineCustomIntVariable("outbox_relay.clock_offset", "Added to the clock that event ids are made from.",
                             "For tests.", &clock_offset, 0, -1000000000, 1000000000, PGC_SUSET,

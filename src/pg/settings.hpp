@@ -34,6 +34,18 @@ extern int max_event_size;     // kilobytes
 extern int poll_interval_min;  // milliseconds
 extern int poll_interval_max;  // milliseconds
 extern int progress_interval;  // milliseconds
-extern int clock_offset;       // seconds, added to the clock that ids are made from: for tests
+extern int max_attempts;       // refusals of one event
+extern int max_parked;         // events
+extern int unroutable_ttl;     // seconds
+extern int ordering;           // these three: a value of the enumeration of that name in relay/policies.hpp
+extern int on_unroutable;
+extern int on_dead;
+extern int clock_offset; // seconds, added to the clock that ids are made from: for tests
+
+// The bytes of a setting in kilobytes.
+inline std::size_t kilobytes(int setting)
+{
+    return std::size_t{1024} * static_cast<std::size_t>(setting);
+}
 
 } // namespace outbox::pg::settings

@@ -39,25 +39,47 @@ OrderingKey ordering_key_of(const log::EventView &event)
 void Claims::add(Claim claim)
 {
     const Seq seq = first_ + claims_.size();
-    claim.state = Claim::State::ready;
+    bool waits = false;
     if (claim.key) {
-        const auto [last, is_first] = last_of_key_.try_emplace(*claim.key, seq);
+        const auto [chain, is_first] = chains_.try_emplace(*claim.key, Chain{seq, seq});
         if (!is_first) {
-            (*this)[last->second].next_of_key = seq;
-            last->second = seq;
-            claim.state = Claim::State::waiting;
+            (*this)[chain->second.last].next_of_key = seq;
+            chain->second.last = seq;
+            waits = ordering_ == Ordering::strict;
         }
     }
-    if (claim.state == Claim::State::ready)
-        ready_.push(seq);
     ++unsettled_;
     bytes_ += claim.bytes;
+    claim.state = Claim::State::waiting;
     claims_.push_back(std::move(claim));
+    if (!waits)
+        make_ready(seq);
 }
 
-std::optional<Seq> Claims::next_ready() const
+void Claims::add_settled(log::EventId id)
 {
-    return ready_.empty() ? std::nullopt : std::optional(ready_.top());
+    Claim claim;
+    claim.id = id;
+    claim.state = Claim::State::settled;
+    claims_.push_back(std::move(claim));
+    drop_settled_prefix();
+}
+
+void Claims::make_ready(Seq seq)
+{
+    (*this)[seq].state = Claim::State::ready;
+    ready_.push(seq);
+}
+
+std::optional<Seq> Claims::next_ready()
+{
+    while (!ready_.empty()) {
+        const Seq seq = ready_.top();
+        if (seq >= first_ && claim(seq).state == Claim::State::ready)
+            return seq;
+        ready_.pop();
+    }
+    return std::nullopt;
 }
 
 void Claims::published(Seq seq)
@@ -69,29 +91,64 @@ void Claims::published(Seq seq)
     ready_.pop(); // only the first ready claim is published
 }
 
+void Claims::came_back(Seq seq)
+{
+    bytes_in_flight_ -= (*this)[seq].bytes;
+    make_ready(seq);
+}
+
 void Claims::settled(Seq seq)
 {
     Claim &claim = (*this)[seq];
+    if (claim.state == Claim::State::in_flight)
+        bytes_in_flight_ -= claim.bytes;
     claim.state = Claim::State::settled;
     --unsettled_;
     bytes_ -= claim.bytes;
-    bytes_in_flight_ -= claim.bytes;
     claim.message = {};
-    if (claim.next_of_key != 0) {
-        (*this)[claim.next_of_key].state = Claim::State::ready;
-        ready_.push(claim.next_of_key);
-    } else if (claim.key) {
-        last_of_key_.erase(*claim.key);
-    }
+    if (claim.key)
+        leave_chain(*claim.key);
     drop_settled_prefix();
 }
 
-void Claims::came_back(Seq seq)
+void Claims::confirmed(Seq seq)
 {
-    Claim &claim = (*this)[seq];
-    claim.state = Claim::State::ready;
-    bytes_in_flight_ -= claim.bytes;
-    ready_.push(seq);
+    if (const auto &key = (*this)[seq].key) {
+        Chain &chain = chains_.find(*key)->second;
+        chain.newest_confirmed = std::max(chain.newest_confirmed, seq);
+    }
+    settled(seq);
+}
+
+// The chain begins with its first unsettled claim, or is gone.
+void Claims::leave_chain(std::uint64_t key)
+{
+    const auto chain = chains_.find(key);
+    Seq first = chain->second.first;
+    while (first != 0 && claim(first).state == Claim::State::settled)
+        first = claim(first).next_of_key;
+    if (first == 0) {
+        chains_.erase(chain);
+        return;
+    }
+    chain->second.first = first;
+    if (claim(first).state == Claim::State::waiting)
+        make_ready(first);
+}
+
+std::vector<Seq> Claims::with_followers(Seq seq) const
+{
+    std::vector<Seq> found{seq};
+    for (Seq next = claim(seq).next_of_key; next != 0; next = claim(next).next_of_key)
+        if (at_rest(claim(next)))
+            found.push_back(next);
+    return found;
+}
+
+bool Claims::overtaken(Seq seq) const
+{
+    const auto &key = claim(seq).key;
+    return key && chains_.find(*key)->second.newest_confirmed > seq;
 }
 
 void Claims::drop_settled_prefix()
@@ -112,7 +169,7 @@ log::IdRanges Claims::outstanding() const
     std::vector<Known> known;
     known.reserve(claims_.size());
     for (const Claim &claim : claims_)
-        known.push_back({claim.id, claim.state == Claim::State::settled});
+        known.push_back({claim.id, claim.parked || claim.state == Claim::State::settled});
     std::sort(known.begin(), known.end(), [](const Known &a, const Known &b) { return a.id < b.id; });
 
     log::IdRanges ranges;

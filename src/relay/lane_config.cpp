@@ -25,8 +25,16 @@ transport::Target make_target(const LaneIdentity &identity, const RelayOptions &
     target.connection_name = "outbox_relay " + identity.relay_name + "/" + std::to_string(identity.lane);
     target.heartbeat = std::chrono::seconds(settings::heartbeat);
     target.connect_timeout = std::chrono::milliseconds(settings::connect_timeout);
-    target.max_message_size = std::size_t{1024} * static_cast<std::size_t>(settings::max_message_size);
+    target.max_message_size = settings::kilobytes(settings::max_message_size);
     return target;
+}
+
+ParkingRules parking_rules(const RelayOptions &options)
+{
+    return {.max_parked = static_cast<std::size_t>(options.max_parked.value_or(settings::max_parked)),
+            .max_attempts = options.max_attempts.value_or(settings::max_attempts),
+            .unroutable_ttl = std::chrono::seconds(options.unroutable_ttl.value_or(settings::unroutable_ttl)),
+            .dead_blocks = options.on_dead.value_or(static_cast<OnDead>(settings::on_dead)) == OnDead::block};
 }
 
 } // namespace
@@ -52,8 +60,11 @@ LaneConfig load_config(const LaneIdentity &identity)
     const RelayOptions &options = config.options;
     config.batch_size = options.batch_size.value_or(settings::batch_size);
     config.max_in_flight = static_cast<std::size_t>(options.max_in_flight.value_or(settings::max_in_flight));
-    config.max_in_flight_bytes = std::size_t{1024} * static_cast<std::size_t>(settings::max_in_flight_size);
+    config.max_in_flight_bytes = settings::kilobytes(settings::max_in_flight_size);
     config.confirm_timeout = std::chrono::milliseconds(options.confirm_timeout.value_or(settings::confirm_timeout));
+    config.ordering = options.ordering.value_or(static_cast<Ordering>(settings::ordering));
+    config.on_unroutable = options.on_unroutable.value_or(static_cast<OnUnroutable>(settings::on_unroutable));
+    config.parking = parking_rules(options);
     config.has_broker = *settings::amqp_url() != '\0';
     if (config.has_broker)
         config.target = make_target(identity, options);

@@ -4,6 +4,7 @@
 #include "pg/postgres.hpp"
 #include "relay/log_identity.hpp"
 #include "relay/options.hpp"
+#include "relay/parking.hpp"
 #include "transport/amqp_publisher.hpp"
 
 #include <chrono>
@@ -23,6 +24,9 @@ struct LaneConfig {
     std::size_t max_in_flight = 0;
     std::size_t max_in_flight_bytes = 0;
     std::chrono::milliseconds confirm_timeout{0};
+    Ordering ordering = Ordering::strict;
+    OnUnroutable on_unroutable = OnUnroutable::park;
+    ParkingRules parking;
     bool operator==(const LaneConfig &) const = default;
 };
 

@@ -76,15 +76,16 @@ void LaneDisplay::enter(stats::LaneState state, const std::string &utf8_detail)
     set_resting_activity(std::string(stats::name_of(state)) + (detail.empty() ? "" : ": ") + detail);
 }
 
-void LaneDisplay::error(const std::string &utf8_message, const std::string &hint)
+void LaneDisplay::error(const std::string &utf8_message, const std::string &hint, const std::string &topic)
 {
     const std::string message = for_display(utf8_message);
     const TimestampTz now = GetCurrentTimestamp();
     copy_text(stats_.last_error, message);
     stats_.last_error_at = now;
-    if (message == logged_error_ && now - logged_at_ < repeat_error_after)
+    const std::string &logged = topic.empty() ? message : topic;
+    if (logged == logged_topic_ && now - logged_at_ < repeat_error_after)
         return;
-    logged_error_ = message;
+    logged_topic_ = logged;
     logged_at_ = now;
     pg::call([&] {
         ereport(WARNING, errmsg("outbox_relay: relay %s: %s", name_.c_str(), message.c_str()),

@@ -19,9 +19,9 @@ class LaneDisplay {
 
     // Shown at once if it is another state or detail than before; since when is of the state.
     void enter(stats::LaneState state, const std::string &detail = {});
-    // Keeps the error for outbox.stats(), and writes it to the log unless it is the one written last, a minute ago
-    // at most.
-    void error(const std::string &message, const std::string &hint = {});
+    // Keeps the error for outbox.stats(), and writes it to the log unless the one written last, a minute ago at most,
+    // was of the same topic. No topic: the message is its own.
+    void error(const std::string &message, const std::string &hint = {}, const std::string &topic = {});
     void broker(const std::string &redacted_url);
     // Brings the entry up to date.
     void show();
@@ -30,7 +30,7 @@ class LaneDisplay {
     int slot_;
     std::string name_; // relay/lane
     stats::LaneStats stats_{};
-    std::string logged_error_;
+    std::string logged_topic_;
     std::int64_t logged_at_ = 0;
     std::int64_t memory_read_at_ = 0;
 };

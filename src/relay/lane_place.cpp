@@ -1,5 +1,6 @@
 #include "relay/lane_place.hpp"
 
+#include "relay/parked_table.hpp"
 #include "relay/worker.hpp"
 
 namespace outbox::relay {
@@ -14,14 +15,23 @@ LanePlace load_place(const LaneIdentity &identity)
     return place;
 }
 
-void record(const LaneIdentity &identity, LanePlace &place)
+bool record(const LaneIdentity &identity, LanePlace &place)
 {
+    bool recorded = false;
     ++place.progress.seq;
     in_transaction("recording progress", [&] {
         require_extension(identity);
+        if (!place.changes.empty() && !lock_parked(identity.relay_id))
+            return;
         log::record_progress(identity.relay_id, identity.lane, place.progress);
+        write_parked(identity.relay_id, place.changes);
+        recorded = true;
     });
-    place.recorded = true;
+    if (recorded) {
+        place.recorded = true;
+        place.changes.clear();
+    }
+    return recorded;
 }
 
 } // namespace outbox::relay

@@ -3,22 +3,29 @@
 
 #include "log/progress.hpp"
 #include "relay/lane_config.hpp"
+#include "relay/parked_row.hpp"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace outbox::relay {
 
 struct LanePlace {
     log::Progress progress;
+    ParkedChanges changes;              // what the next record does to parked events
     bool recorded = true;               // progress is on record
     bool careful = false;               // the last connection ended with messages in doubt: begin with one
     std::vector<log::EventId> in_doubt; // those: published again, they are repeats. Ascending
+    std::set<std::string> warned_of;    // routing keys that no queue took
 };
 
 // The place the lane left off at; the beginning of the log if it never ran.
 LanePlace load_place(const LaneIdentity &identity);
 
-// Records the progress, in a transaction of its own that does not wait for the flush. Throws pg::Error, Gone.
-void record(const LaneIdentity &identity, LanePlace &place);
+// Records the progress and the changes of parked events, in one transaction that does not wait for the flush: so an
+// event is passed only where it is stored as parked. False: somebody is changing the parked events, and nothing was
+// recorded. Throws pg::Error, Gone.
+bool record(const LaneIdentity &identity, LanePlace &place);
 
 } // namespace outbox::relay

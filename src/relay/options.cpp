@@ -103,7 +103,20 @@ void set_app_id(RelayOptions &options, const Option &option)
     options.app_id = option.text;
 }
 
-// The ranges of these three are those of the settings.
+// One of the names, as the value in its place.
+template <typename Value, std::size_t N>
+Value choice(const Option &option, const std::array<std::string_view, N> &names)
+{
+    const auto *name = std::find(names.begin(), names.end(), option.text);
+    if (name != names.end())
+        return static_cast<Value>(name - names.begin());
+    std::string list;
+    for (const std::string_view known : names)
+        list.append(list.empty() ? "" : " or ").append(known);
+    throw OptionError("invalid value for option \"" + option.key + "\": \"" + option.text + "\"", "Use " + list + ".");
+}
+
+// The ranges of these are those of the settings.
 void set_max_in_flight(RelayOptions &options, const Option &option)
 {
     options.max_in_flight = whole_number(option, "messages", 1, 65'535);
@@ -119,7 +132,37 @@ void set_confirm_timeout(RelayOptions &options, const Option &option)
     options.confirm_timeout = whole_number(option, "milliseconds", 1'000, INT_MAX);
 }
 
-constexpr std::array<Key, 10> known_keys{{
+void set_max_attempts(RelayOptions &options, const Option &option)
+{
+    options.max_attempts = whole_number(option, "attempts", 1, 1'000'000);
+}
+
+void set_max_parked(RelayOptions &options, const Option &option)
+{
+    options.max_parked = whole_number(option, "events", 1, 10'000'000);
+}
+
+void set_unroutable_ttl(RelayOptions &options, const Option &option)
+{
+    options.unroutable_ttl = whole_number(option, "seconds", 1, INT_MAX);
+}
+
+void set_ordering(RelayOptions &options, const Option &option)
+{
+    options.ordering = choice<Ordering>(option, ordering_names);
+}
+
+void set_on_unroutable(RelayOptions &options, const Option &option)
+{
+    options.on_unroutable = choice<OnUnroutable>(option, on_unroutable_names);
+}
+
+void set_on_dead(RelayOptions &options, const Option &option)
+{
+    options.on_dead = choice<OnDead>(option, on_dead_names);
+}
+
+constexpr auto known_keys = std::to_array<Key>({
     {"app_id", "string", set_app_id},
     {"batch_size", "number", set_batch_size},
     {"body", "string", set_body},
@@ -127,10 +170,16 @@ constexpr std::array<Key, 10> known_keys{{
     {"declare", "boolean", set_declare},
     {"exchange", "string", set_exchange},
     {"exchange_type", "string", set_exchange_type},
+    {"max_attempts", "number", set_max_attempts},
     {"max_in_flight", "number", set_max_in_flight},
+    {"max_parked", "number", set_max_parked},
+    {"on_dead", "string", set_on_dead},
+    {"on_unroutable", "string", set_on_unroutable},
+    {"ordering", "string", set_ordering},
     {"routing_key", "string", set_routing_key},
     {"source", "string", set_source},
-}};
+    {"unroutable_ttl", "number", set_unroutable_ttl},
+});
 
 std::string list_of_keys()
 {

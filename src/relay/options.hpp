@@ -2,6 +2,7 @@
 #pragma once
 
 #include "relay/option_error.hpp"
+#include "relay/policies.hpp"
 #include "relay/routing_key.hpp"
 
 #include <optional>
@@ -27,9 +28,16 @@ struct RelayOptions {
     Body body = Body::envelope;
     std::string source;                  // of CloudEvents, a URI reference; "": the log's UUID as a URN
     std::string app_id = "outbox_relay"; // "": not sent
-    std::optional<int> max_in_flight;    // these three: instead of the setting of the same name
+    // These: instead of the setting of the same name.
+    std::optional<int> max_in_flight;
     std::optional<int> batch_size;
     std::optional<int> confirm_timeout; // milliseconds
+    std::optional<int> max_attempts;
+    std::optional<int> max_parked;
+    std::optional<int> unroutable_ttl; // seconds
+    std::optional<Ordering> ordering;
+    std::optional<OnUnroutable> on_unroutable;
+    std::optional<OnDead> on_dead;
     bool operator==(const RelayOptions &) const = default;
 };
 

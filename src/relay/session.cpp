@@ -1,7 +1,9 @@
 // The lane loop (docs/architecture.md has the states of a lane as one picture):
 //
-//   take what the broker answered -> settle, or hold -> record progress when due -> publish what is allowed,
+//   take what the broker answered -> settle, or set aside -> record progress when due -> publish what is allowed,
 //   reading on when the claims are used up -> wait for the broker, a commit, or the next thing due
+//
+// What happens to events that do not get through is in session_parking.cpp.
 #include "relay/session.hpp"
 
 #include "pg/compat.hpp"
@@ -26,20 +28,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto probe_after_first = 1s; // a message that was returned or refused is tried again after this,
+constexpr auto probe_after_first = 1s; // a lane that holds tries one message after this,
 constexpr auto probe_after_most = 30s; // doubling up to this
-constexpr auto idle_record_interval = 20ms;
+constexpr std::chrono::milliseconds idle_record_interval = 20ms;
 constexpr auto goodbye_limit = 200ms;
 constexpr auto longest_wait = 1s; // the server must be attended at least this often
 
 // A claim that was settled is kept until all before it are: so many events may lie between the oldest unsettled one
 // and the newest, in multiples of max_claims.
 constexpr std::size_t span_limit = 4;
-
-std::size_t kilobytes(int setting)
-{
-    return std::size_t{1024} * static_cast<std::size_t>(setting);
-}
 
 std::int64_t unix_microseconds()
 {
@@ -52,7 +49,8 @@ std::int64_t unix_microseconds()
 Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &config, LanePlace &place,
                  LaneDisplay &display)
     : identity_(identity), slot_(slot), config_(config), place_(place), display_(display), publisher_(config.target),
-      wait_set_(publisher_.socket()), reader_(place.progress.position), claims_(place.progress.highest),
+      wait_set_(publisher_.socket()), reader_(place.progress.position),
+      claims_(place.progress.highest, config.ordering), parking_(config.parking, place.changes),
       pace_(config.max_in_flight, place.careful || !place.progress.position.outstanding.empty(),
             Backoff(probe_after_first, probe_after_most, static_cast<unsigned>(MyProcPid))),
       reclaims_seen_(lane_entry(slot).reclaim_requests), relay_changes_seen_(relay_changes())
@@ -102,11 +100,16 @@ Session::End Session::run()
 
 Session::End Session::relay()
 {
+    if (!refresh_parking())
+        throw std::runtime_error("the parked events are being changed in a transaction that has not ended");
     for (;;) {
         if (const auto end = end_requested())
             return *end;
+        if (parking_changed_)
+            parking_changed_ = !refresh_parking();
         take_outcomes();
         check_confirm_timeout();
+        expire_unroutable();
         record_progress_if_due();
         publish_what_is_allowed();
         show();
@@ -123,9 +126,10 @@ std::optional<Session::End> Session::end_requested()
         return End::reclaimed;
     const auto changes = relay_changes();
     if (settings_read || changes != relay_changes_seen_) {
-        relay_changes_seen_ = changes;
         if (load_config(identity_) != config_)
             return End::reconfigured;
+        parking_changed_ = parking_changed_ || changes != relay_changes_seen_;
+        relay_changes_seen_ = changes;
     }
     return std::nullopt;
 }
@@ -138,44 +142,46 @@ void Session::take_outcomes()
 
 void Session::take_outcome(const Outcome &outcome)
 {
-    stats::LaneStats &counts = display_.counts();
     const Seq seq = outcome.token;
-    Claim &claim = claims_[seq];
     switch (outcome.kind) {
     case Outcome::Kind::confirmed:
-        ++counts.confirmed;
-        counts.delays.add(unix_microseconds() - claim.created_at);
-        ++place_.progress.settled;
-        place_.recorded = false;
-        pace_.confirmed();
-        claims_.settled(seq);
+        take_confirm(seq);
         break;
     case Outcome::Kind::returned:
-        ++counts.returned;
-        hold(claim,
-             "no queue takes it: " + std::to_string(outcome.reply_code) + " " + outcome.reply_text + ", exchange \"" +
-                 config_.target.exchange + "\", routing key \"" + claim.message.routing_key + "\"",
-             "Bind a queue for this routing key: the lane then goes on by itself.");
-        claims_.came_back(seq);
+        take_return(seq, outcome);
         break;
     case Outcome::Kind::refused:
-        ++counts.refused;
-        hold(claim,
-             "the broker refused it (basic.nack), exchange \"" + config_.target.exchange + "\", routing key \"" +
-                 claim.message.routing_key + "\"",
-             "A full queue with the overflow policy reject-publish does this: the lane goes on when there is room.");
-        claims_.came_back(seq);
+        take_refusal(seq);
         break;
     }
 }
 
-// The claim could not be delivered: it is tried again, alone, after a while; nothing else is published until then.
-void Session::hold(const Claim &claim, const std::string &reason, const std::string &hint)
+void Session::take_confirm(Seq seq)
 {
-    if (!pace_.refused(Clock::now()))
-        return;
-    held_reason_ = "event " + claim.message.message_id + ": " + reason;
-    display_.error(held_reason_, hint);
+    stats::LaneStats &counts = display_.counts();
+    const Claim &claim = claims_[seq];
+    ++counts.confirmed;
+    counts.order_breaks += claim.late ? 1 : 0;
+    counts.delays.add(unix_microseconds() - claim.created_at);
+    pace_.confirmed();
+    if (!parking_.empty()) {
+        parking_.delivered(event_of(seq), wall_now());
+        if (config_.ordering == Ordering::pipelined)
+            parking_.overtaken(claim.key, claim.id);
+    }
+    if (!place_.warned_of.empty())
+        place_.warned_of.erase(claim.message.routing_key);
+    place_.progress.settled += claim.parked ? 0 : 1;
+    place_.recorded = false;
+    claims_.confirmed(seq);
+}
+
+// Settled without a confirm. Of a parked one the position knows already.
+void Session::settle(Seq seq)
+{
+    place_.progress.settled += claims_[seq].parked ? 0 : 1;
+    place_.recorded = false;
+    claims_.settled(seq);
 }
 
 void Session::check_confirm_timeout()
@@ -188,10 +194,10 @@ void Session::check_confirm_timeout()
 
 void Session::publish_what_is_allowed()
 {
-    while (publisher_.ready() && claims_.bytes_in_flight() < config_.max_in_flight_bytes &&
+    hungry_ = false;
+    while (!hungry_ && publisher_.ready() && claims_.bytes_in_flight() < config_.max_in_flight_bytes &&
            pace_.allows(publisher_.in_flight(), Clock::now()))
-        if (!publish_next() && !read_more())
-            break;
+        hungry_ = !publish_next() && !load_due() && !read_more();
     const SendWatch::Guard guard;
     publisher_.flush();
 }
@@ -203,10 +209,16 @@ bool Session::publish_next()
     if (!seq)
         return false;
     Claim &claim = claims_[*seq];
-    if (const std::string reason = publisher_.unfit_reason(claim.message); !reason.empty()) {
-        hold(claim, reason, "No broker takes such a message; outbox_relay.max_message_size limits the body.");
+    if (parking_.holds_route(claim.id, claim.message.routing_key)) {
+        hold_back(*seq);
         return true;
     }
+    if (const std::string reason = publisher_.unfit_reason(claim.message); !reason.empty()) {
+        take_unfit(*seq, reason);
+        return true;
+    }
+    if (claim.out_before && claims_.overtaken(*seq))
+        mark_late(claim);
 
     stats::LaneStats &counts = display_.counts();
     ++counts.published;
@@ -227,25 +239,34 @@ Claim Session::make_claim(const log::EventView &event) const
     claim.key = ordering_key_of(event);
     claim.created_at = event.created_at;
     claim.claimed_at = Clock::now();
+    claim.message.routing_key = config_.options.routing_key.expand(event);
+    if (is_held(claim))
+        return claim; // its message is not needed now
     claim.message = make_message(event, config_.options, config_.log);
     claim.bytes = claim.message.body.size();
     claim.out_before = std::binary_search(place_.in_doubt.begin(), place_.in_doubt.end(), event.id);
     return claim;
 }
 
+bool Session::has_room() const
+{
+    const auto max_claims = static_cast<std::size_t>(settings::max_claims);
+    return claims_.unsettled() < max_claims && claims_.span() < span_limit * max_claims &&
+           claims_.bytes() < settings::kilobytes(settings::max_claims_size);
+}
+
 // Reads the next chunk of the log, if there is more and it may be claimed. Returns false if nothing was read.
 bool Session::read_more()
 {
-    const auto max_claims = static_cast<std::size_t>(settings::max_claims);
-    if (all_read_ || claims_.unsettled() >= max_claims || claims_.span() >= span_limit * max_claims ||
-        claims_.bytes() >= kilobytes(settings::max_claims_size))
+    // What is put behind others at once is no claim: without the last condition nothing would limit it.
+    if (all_read_ || !has_room() || parking_.full() || changes_due())
         return false;
 
     // Before the log is read: whoever commits from now on sets the latch, and the next wait ends at once.
     lane_entry(slot_).sleeping = true;
     const log::WindowReader::Limits limits{
-        .rows = std::min(config_.batch_size, static_cast<std::int64_t>(max_claims - claims_.unsettled())),
-        .bytes = kilobytes(settings::batch_bytes)};
+        .rows = std::min(config_.batch_size, settings::max_claims - static_cast<std::int64_t>(claims_.unsettled())),
+        .bytes = settings::kilobytes(settings::batch_bytes)};
     // The reader moves on only with the claims: an error after it has read, at the commit or for want of memory, would
     // otherwise pass over a batch. A claim that it leaves behind was not published, and is read again.
     log::WindowReader reader = reader_;
@@ -256,28 +277,56 @@ bool Session::read_more()
         require_extension(identity_);
         chunk = reader.read(limits, [&](const log::EventView &event) { batch.push_back(make_claim(event)); });
     });
-    for (Claim &claim : batch) {
-        place_.progress.highest = std::max(place_.progress.highest, claim.id);
-        claims_.add(std::move(claim));
-    }
     reader_ = std::move(reader);
     all_read_ = chunk == log::WindowReader::Chunk::all_read;
     read_at_ = Clock::now();
-    batch.empty() ? poll_.found_nothing() : poll_.found();
-    return !batch.empty() || !all_read_;
+    const bool found = !batch.empty();
+    found ? poll_.found() : poll_.found_nothing();
+    add_read(std::move(batch));
+    return found || !all_read_;
+}
+
+// Those that have to wait for parked ones become no claims.
+void Session::add_read(std::vector<Claim> batch)
+{
+    for (Claim &claim : batch) {
+        place_.progress.highest = std::max(place_.progress.highest, claim.id);
+        const bool held = is_held(claim);
+        if (!held && !given_up(claim)) {
+            claims_.add(std::move(claim));
+            continue;
+        }
+        if (held)
+            parking_.put_behind({claim.id, claim.key, claim.message.routing_key}, wall_now());
+        ++place_.progress.settled;
+        place_.recorded = false;
+        claims_.add_settled(claim.id);
+    }
+}
+
+bool Session::record_progress()
+{
+    update_place();
+    recorded_at_ = Clock::now();
+    return record(identity_, place_);
+}
+
+// So many parked events have changed that they are not to be kept in memory for longer.
+bool Session::changes_due() const
+{
+    return place_.changes.size() >= static_cast<std::size_t>(config_.batch_size);
+}
+
+std::chrono::milliseconds Session::record_interval() const
+{
+    return claims_.unsettled() == 0 || changes_due() ? idle_record_interval
+                                                     : std::chrono::milliseconds(settings::progress_interval);
 }
 
 void Session::record_progress_if_due()
 {
-    if (place_.recorded)
-        return;
-    const auto since = Clock::now() - recorded_at_;
-    const bool idle = claims_.unsettled() == 0;
-    if (since < (idle ? idle_record_interval : std::chrono::milliseconds(settings::progress_interval)))
-        return;
-    update_place();
-    record(identity_, place_);
-    recorded_at_ = Clock::now();
+    if (!place_.recorded && Clock::now() - recorded_at_ >= record_interval())
+        record_progress();
 }
 
 // An orderly end: waits for the outcome of what is in flight, so that nothing of it is sent again.
@@ -314,10 +363,12 @@ void Session::show()
         display_.enter(stats::LaneState::holding, held_reason_);
     else if (pace_.state() == Pace::State::probing)
         display_.enter(stats::LaneState::probing, held_reason_);
+    else if (parking_.full())
+        display_.enter(stats::LaneState::holding, parking_detail());
     else if (claims_.unsettled() == 0 && all_read_)
-        display_.enter(stats::LaneState::idle);
+        display_.enter(stats::LaneState::idle, parking_detail());
     else
-        display_.enter(stats::LaneState::relaying);
+        display_.enter(stats::LaneState::relaying, parking_detail());
 }
 
 // Milliseconds until something is due that neither the socket nor the latch announces.
@@ -329,10 +380,10 @@ long Session::wait_limit() const
                                                      std::chrono::milliseconds(settings::poll_interval_max)));
     if (pace_.state() == Pace::State::holding && publisher_.in_flight() == 0)
         due = std::min(due, std::max(pace_.probe_at(), Clock::now()));
+    if (hungry_)
+        due = std::min(due, next_load());
     if (!place_.recorded)
-        due = std::min(due, recorded_at_ + std::chrono::milliseconds(claims_.unsettled() == 0
-                                                                         ? idle_record_interval.count()
-                                                                         : settings::progress_interval));
+        due = std::min(due, recorded_at_ + record_interval());
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
     return std::max<long>(left.count(), 0);
 }

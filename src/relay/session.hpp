@@ -8,6 +8,7 @@
 #include "relay/lane_display.hpp"
 #include "relay/lane_place.hpp"
 #include "relay/pace.hpp"
+#include "relay/parking.hpp"
 #include "relay/poll_interval.hpp"
 #include "relay/send_watch.hpp"
 #include "relay/wait_set.hpp"
@@ -35,8 +36,8 @@ class Session {
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;
 
-    // Relays until something ends it. Throws transport::Error, pg::Error, Gone, OptionError. Unless the connection
-    // is lost or the claims are given up, it waits for the last confirms first.
+    // Relays until something ends it. Throws transport::Error, pg::Error, Gone, OptionError, std::runtime_error. Unless
+    // the connection is lost or the claims are given up, it waits for the last confirms first.
     End run();
 
   private:
@@ -46,18 +47,40 @@ class Session {
     std::optional<End> end_requested();
     void take_outcomes();
     void take_outcome(const transport::Outcome &outcome);
-    void hold(const Claim &claim, const std::string &reason, const std::string &hint);
+    void take_confirm(Seq seq);
+    void settle(Seq seq);
     void check_confirm_timeout();
     void publish_what_is_allowed();
     bool publish_next();
+    bool has_room() const;
     bool read_more();
+    void add_read(std::vector<Claim> batch);
     Claim make_claim(const log::EventView &event) const;
+    bool changes_due() const;
+    std::chrono::milliseconds record_interval() const;
+    bool record_progress();
     void record_progress_if_due();
     void finish();
     void show();
     void wait();
     long wait_limit() const;
     void update_place();
+
+    // Events that do not get through (session_parking.cpp).
+    bool refresh_parking();
+    bool is_held(const Claim &claim) const;
+    bool given_up(const Claim &claim) const;
+    Parking::Event event_of(Seq seq);
+    void take_return(Seq seq, const transport::Outcome &outcome);
+    void take_refusal(Seq seq);
+    void take_unfit(Seq seq, const std::string &reason);
+    void hold_back(Seq seq);
+    void set_aside(Seq seq);
+    bool load_due();
+    void add_loaded(const std::vector<log::EventId> &ids, std::vector<Claim> batch, std::optional<log::EventId> last);
+    void expire_unroutable();
+    std::string parking_detail() const;
+    Time next_load() const;
 
     const LaneIdentity &identity_;
     int slot_;
@@ -70,13 +93,19 @@ class Session {
     WaitSet wait_set_;
     log::WindowReader reader_;
     Claims claims_;
+    Parking parking_;
+    std::vector<log::EventId> skipped_; // by outbox.skip(). Ascending
     Pace pace_;
     PollInterval poll_;
 
     bool all_read_ = false; // the log had nothing more when it was last read
     Time read_at_{};
     Time recorded_at_{};
-    std::string held_reason_; // of the message that holds the lane
+    bool hungry_ = false;          // more could be published than there is
+    bool parking_changed_ = false; // by somebody else
+    Time load_after_{};
+    Time expire_at_{};
+    std::string held_reason_; // of the refusals that hold the lane
     std::uint32_t reclaims_seen_;
     std::uint32_t relay_changes_seen_;
 };

@@ -37,8 +37,10 @@ struct LaneStats {
     std::int64_t confirmed;
     std::int64_t returned;
     std::int64_t refused;
-    std::int64_t republished; // published again by this worker
-    std::int64_t bytes;       // of bodies published
+    std::int64_t republished;  // published again by this worker
+    std::int64_t discarded;    // events that no queue took, given up by on_unroutable "discard"
+    std::int64_t order_breaks; // events confirmed after a later one of their key
+    std::int64_t bytes;        // of bodies published
     std::int64_t reconnects;
     std::int64_t in_flight;
     std::int64_t claimed;

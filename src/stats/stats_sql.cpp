@@ -26,6 +26,8 @@ struct LaneRow {
     const char *detail_override;
     bool pending; // there is something to relay
     std::int64_t backlog;
+    std::int64_t parked;
+    std::int64_t dead;
     const char *oldest_pending; // timestamptz as text; null: nothing is pending
 };
 
@@ -33,7 +35,7 @@ struct LaneRow {
 constexpr const char *lanes_query = R"sql(
 SELECT r.name, r.relay_id, coalesce(p.lane, 0),
        r.database_oid <> (SELECT oid FROM pg_database WHERE datname = current_database()),
-       pending.count, pending.oldest
+       pending.count, pending.oldest, aside.parked, aside.dead
   FROM (SELECT relay_id, name, database_oid FROM outbox.relay
         UNION ALL
         SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -54,6 +56,8 @@ SELECT r.name, r.relay_id, coalesce(p.lane, 0),
                 WHERE pg_visible_in_snapshot(e.xid, d.done)
                    OR (p.upper IS NOT NULL AND pg_visible_in_snapshot(e.xid, p.upper) AND e.id <= p.last_id)) AS unsettled
        ) AS pending
+ CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 'parked') AS parked, count(*) FILTER (WHERE state = 'dead') AS dead
+                       FROM outbox.parked WHERE relay_id = r.relay_id) AS aside
  ORDER BY r.relay_id
 )sql";
 
@@ -100,7 +104,7 @@ class RowBuilder {
     void store(ReturnSetInfo *result) { tuplestore_putvalues(result->setResult, result->setDesc, values_, nulls_); }
 
   private:
-    static constexpr int columns = 25;
+    static constexpr int columns = 29;
     void add(Datum value, bool null)
     {
         values_[count_] = value;
@@ -132,8 +136,9 @@ void store_row(ReturnSetInfo *result, const LaneRow &row)
     out.text(row.detail_override != nullptr ? row.detail_override : detail_of(entry, row.pending));
     out.int32_unless_zero(entry.pid);
     out.text(entry.broker);
-    for (const std::int64_t count : {entry.published, entry.confirmed, entry.returned, entry.refused, entry.republished,
-                                     entry.bytes, entry.reconnects, entry.in_flight, entry.claimed})
+    for (const std::int64_t count :
+         {entry.published, entry.confirmed, entry.returned, entry.refused, entry.republished, row.parked, row.dead,
+          entry.discarded, entry.order_breaks, entry.bytes, entry.reconnects, entry.in_flight, entry.claimed})
         out.int64(count);
     out.time(entry.oldest_claim);
     out.int64(row.backlog);
@@ -167,6 +172,8 @@ Datum outbox_stats(PG_FUNCTION_ARGS)
                 .detail_override = foreign ? "came from another database: outbox.resume lets it relay" : nullptr,
                 .pending = std::stoll(*row[4]) > 0,
                 .backlog = std::stoll(*row[4]),
+                .parked = std::stoll(*row[6]),
+                .dead = std::stoll(*row[7]),
                 .oldest_pending = row[5] ? row[5]->c_str() : nullptr,
             };
             pg::call([&] { stats::store_row(result, lane); });

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from harness.postgres import Postgres
 from harness.stage import Stage
+from harness.waiting import wait_until
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 sys.path.insert(0, str(DEMO))
@@ -35,7 +36,7 @@ class Plane:
         for part in ("tables.sql", "plane.sql"):
             self.pg.execute((DEMO / part).read_text(encoding="utf-8"))
         self.do("INSERT INTO states (name) VALUES ('first')")
-        self.stage.wait_state("holding")
+        wait_until(lambda: self.stage.stats()["parked"] == 1, 30, "the relay has declared its exchange")
         self.stage.broker.declare(self.stage.queue, EXCHANGE, exchange_type="fanout", binding="")
         self.news()
         return self

@@ -4,7 +4,7 @@ CREATE EXTENSION pgtap;
 SELECT no_plan();
 
 SELECT has_extension('outbox_relay');
-SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress']
+SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress', 'parked']
                             || ARRAY(SELECT 'event_' || i FROM generate_series(0, 7) AS i));
 SELECT views_are('outbox', ARRAY['rules', 'stat_relay']);
 SELECT functions_are('outbox', ARRAY['check_preload', 'refuse_foreign_row', 'skip_replicated_row', 'capture', 'track',
@@ -25,7 +25,7 @@ SELECT index_is_unique('outbox', 'event_' || i, 'event_' || i || '_id', format('
   FROM generate_series(0, 7) AS i;
 
 SELECT has_pk('outbox', t, format('outbox.%s has a primary key', t))
-  FROM unnest(ARRAY['slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress']) AS t;
+  FROM unnest(ARRAY['slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress', 'parked']) AS t;
 
 SELECT results_eq($$SELECT slice::int FROM outbox.slice WHERE writing$$, ARRAY[0], 'exactly one slice is written: the first');
 SELECT is((SELECT count(*)::int FROM outbox.slice), 8, 'the ring has eight slices');
@@ -45,7 +45,7 @@ SELECT is_empty($$
     'every function has a comment');
 
 SELECT results_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'outbox_relay'$$,
-    ARRAY['outbox.relay'], 'a dump carries relays, and neither the log nor its positions');
+    ARRAY['outbox.relay', 'outbox.parked'], 'a dump carries relays, parked and dead events, and neither the log nor its positions');
 SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'outbox_relay'), false, 'the extension stays in its schema');
 SELECT is_empty($$
     SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

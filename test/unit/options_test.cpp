@@ -64,7 +64,13 @@ TEST(OptionsTest, AChangeOfAnyOptionIsSeen)
                                                     {"declare", "boolean", "false"},
                                                     {"exchange", "string", ""},
                                                     {"exchange_type", "string", "direct"},
+                                                    {"max_attempts", "number", "20"},
                                                     {"max_in_flight", "number", "4096"},
+                                                    {"max_parked", "number", "100000"},
+                                                    {"on_dead", "string", "release"},
+                                                    {"on_unroutable", "string", "park"},
+                                                    {"ordering", "string", "strict"},
+                                                    {"unroutable_ttl", "number", "172800"},
                                                     {"routing_key", "string", ""},
                                                     {"source", "string", "/x"}})
         EXPECT_NE(parse_options({option}), RelayOptions{}) << option.key;
@@ -75,7 +81,8 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
     const OptionError error = error_of({"exchagne", "string", "x"});
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
     EXPECT_EQ(error.hint(), "Known options: app_id, batch_size, body, confirm_timeout, declare, exchange, "
-                            "exchange_type, max_in_flight, routing_key, source.");
+                            "exchange_type, max_attempts, max_in_flight, max_parked, on_dead, on_unroutable, "
+                            "ordering, routing_key, source, unroutable_ttl.");
 }
 
 TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
@@ -113,6 +120,9 @@ TEST(OptionsTest, ANumberOutOfRangeOrNotWholeIsRefusedWithTheRange)
         {"max_in_flight", {"0", "-1", "65536"}, "Use a whole number of messages from 1 to 65535."},
         {"batch_size", {"0", "-1", "100001"}, "Use a whole number of events from 1 to 100000."},
         {"confirm_timeout", {"999", "0", "2147483648"}, "Use a whole number of milliseconds from 1000 to 2147483647."},
+        {"max_attempts", {"0", "1000001"}, "Use a whole number of attempts from 1 to 1000000."},
+        {"max_parked", {"0", "10000001"}, "Use a whole number of events from 1 to 10000000."},
+        {"unroutable_ttl", {"0", "2147483648"}, "Use a whole number of seconds from 1 to 2147483647."},
     };
     for (const Case &each : cases) {
         std::vector<const char *> refused = each.refused;
@@ -156,6 +166,24 @@ TEST(OptionsTest, ASourceThatIsNoUriReferenceIsRefused)
         EXPECT_EQ(error_of({"source", "string", text}).hint(),
                   "Use a URI reference, such as https://example.com/orders or /orders.")
             << text;
+}
+
+TEST(OptionsTest, APolicyIsOneOfItsNames)
+{
+    EXPECT_EQ(parse_options({{"ordering", "string", "strict"}}).ordering, Ordering::strict);
+    EXPECT_EQ(parse_options({{"ordering", "string", "pipelined"}}).ordering, Ordering::pipelined);
+    EXPECT_EQ(parse_options({{"on_dead", "string", "release"}}).on_dead, OnDead::release);
+    EXPECT_EQ(parse_options({{"on_dead", "string", "block"}}).on_dead, OnDead::block);
+    EXPECT_EQ(parse_options({{"on_unroutable", "string", "park"}}).on_unroutable, OnUnroutable::park);
+    EXPECT_EQ(parse_options({{"on_unroutable", "string", "discard"}}).on_unroutable, OnUnroutable::discard);
+    const std::pair<const char *, const char *> cases[] = {{"ordering", "Use strict or pipelined."},
+                                                           {"on_dead", "Use release or block."},
+                                                           {"on_unroutable", "Use park or discard."}};
+    for (const auto &[key, hint] : cases) {
+        const OptionError error = error_of({key, "string", "never"});
+        EXPECT_EQ(error.what(), "invalid value for option \"" + std::string(key) + "\": \"never\"");
+        EXPECT_EQ(error.hint(), hint);
+    }
 }
 
 TEST(OptionsTest, AnExchangeTypeIsNeededAndAnExchangeIsNot)

@@ -21,6 +21,13 @@ class PaceTest : public testing::Test {
         return in_flight;
     }
 
+    // Refusals until it holds.
+    void hold(Pace &pace)
+    {
+        while (!pace.refused(now_))
+            ;
+    }
+
     // One round trip of as many as are allowed.
     void round_trip(Pace &pace)
     {
@@ -65,11 +72,42 @@ TEST_F(PaceTest, ALimitOfOneIsOpenAfterTheFirstConfirm)
     EXPECT_EQ(window(single, now_), 1U);
 }
 
-TEST_F(PaceTest, ARefusalHoldsUntilAllIsInAndTheBackoffIsOver)
+TEST_F(PaceTest, AfterARefusalOneIsTriedFirstAndThePaceRisesAgain)
+{
+    Pace refused = pace(4);
+    EXPECT_FALSE(refused.refused(now_));
+    EXPECT_EQ(refused.state(), State::rising);
+    EXPECT_EQ(window(refused, now_), 1U);
+    round_trip(refused);
+    EXPECT_EQ(window(refused, now_), 2U);
+    round_trip(refused);
+    EXPECT_EQ(refused.state(), State::open);
+}
+
+TEST_F(PaceTest, ItHoldsAtTheTwentiethRefusalInARow)
+{
+    Pace refused = pace(100);
+    for (int refusal = 1; refusal < 20; ++refusal)
+        EXPECT_FALSE(refused.refused(now_)) << refusal;
+    EXPECT_TRUE(refused.refused(now_));
+    EXPECT_EQ(refused.state(), State::holding);
+}
+
+TEST_F(PaceTest, AConfirmBetweenThemBeginsTheCountAgain)
+{
+    Pace refused = pace(100);
+    for (int round = 0; round < 3; ++round) {
+        for (int refusal = 1; refusal < 20; ++refusal)
+            EXPECT_FALSE(refused.refused(now_));
+        refused.confirmed();
+    }
+    EXPECT_EQ(refused.state(), State::rising);
+}
+
+TEST_F(PaceTest, ItHoldsUntilAllIsInAndTheBackoffIsOver)
 {
     Pace held = pace(100);
-    held.refused(now_);
-    EXPECT_EQ(held.state(), State::holding);
+    hold(held);
     EXPECT_GE(held.probe_at(), now_ + 750ms);
     EXPECT_LE(held.probe_at(), now_ + 1s);
     EXPECT_FALSE(held.allows(0, now_));
@@ -81,7 +119,7 @@ TEST_F(PaceTest, ARefusalHoldsUntilAllIsInAndTheBackoffIsOver)
 TEST_F(PaceTest, ThenOneIsTriedAlone)
 {
     Pace probing = pace(100);
-    probing.refused(now_);
+    hold(probing);
     now_ = probing.probe_at();
     probing.published();
     EXPECT_EQ(probing.state(), State::probing);
@@ -91,12 +129,14 @@ TEST_F(PaceTest, ThenOneIsTriedAlone)
 TEST_F(PaceTest, WhenThatOneIsConfirmedThePaceRisesAgain)
 {
     Pace probing = pace(4);
-    probing.refused(now_);
+    hold(probing);
     now_ = probing.probe_at();
     probing.published();
     probing.confirmed();
     EXPECT_EQ(probing.state(), State::rising);
     EXPECT_EQ(window(probing, now_), 2U);
+    EXPECT_FALSE(probing.refused(now_)) << "the count begins again";
+    round_trip(probing);
     round_trip(probing);
     EXPECT_EQ(probing.state(), State::open);
     EXPECT_EQ(window(probing, now_), 4U);
@@ -105,49 +145,71 @@ TEST_F(PaceTest, WhenThatOneIsConfirmedThePaceRisesAgain)
 TEST_F(PaceTest, WhenThatOneIsRefusedItHoldsForLonger)
 {
     Pace probing = pace(100);
-    probing.refused(now_);
+    hold(probing);
     for (const auto full : {2000ms, 4000ms, 4000ms}) {
         now_ = probing.probe_at();
         probing.published();
-        probing.refused(now_);
+        EXPECT_TRUE(probing.refused(now_));
         EXPECT_EQ(probing.state(), State::holding);
         EXPECT_GE(probing.probe_at(), now_ + full - full / 4);
         EXPECT_LE(probing.probe_at(), now_ + full);
     }
 }
 
-TEST_F(PaceTest, WhatWasInFlightWithTheRefusedOneChangesNothing)
+TEST_F(PaceTest, WhenNoQueueTakesThatOneAnotherIsTriedAtOnce)
+{
+    Pace probing = pace(100);
+    hold(probing);
+    now_ = probing.probe_at();
+    probing.published();
+    probing.returned();
+    EXPECT_EQ(probing.state(), State::holding);
+    EXPECT_TRUE(probing.allows(0, now_));
+}
+
+TEST_F(PaceTest, AReturnChangesNothingElse)
+{
+    Pace open = pace(100);
+    open.returned();
+    EXPECT_EQ(window(open, now_), 100U);
+    hold(open);
+    open.returned();
+    EXPECT_FALSE(open.allows(0, now_));
+}
+
+TEST_F(PaceTest, WhatWasInFlightWithTheRefusedOnesChangesNothing)
 {
     Pace held = pace(100);
-    held.refused(now_);
+    hold(held);
     const auto probe_at = held.probe_at();
-    held.refused(now_ + 1ms);
+    EXPECT_TRUE(held.refused(now_ + 1ms));
     held.confirmed();
-    held.refused(now_ + 2ms);
+    EXPECT_TRUE(held.refused(now_ + 2ms));
     EXPECT_EQ(held.state(), State::holding);
     EXPECT_EQ(held.probe_at(), probe_at);
 }
 
-TEST_F(PaceTest, AMessageFoundUnfitWhenItsTurnComesHoldsForLonger)
+TEST_F(PaceTest, OneThatHoldsTriesAtOnceWhenSomeoneHasLookedIntoIt)
 {
     Pace held = pace(100);
-    held.refused(now_);
-    now_ = held.probe_at();
-    held.refused(now_); // it never was in flight
-    EXPECT_EQ(held.state(), State::holding);
-    EXPECT_GE(held.probe_at(), now_ + 1500ms);
+    hold(held);
+    held.probe_now(now_);
+    EXPECT_TRUE(held.allows(0, now_));
 }
 
 TEST_F(PaceTest, AProbeThatGotThroughMakesTheNextBackoffShort)
 {
     Pace pace = PaceTest::pace(100);
+    hold(pace);
     for (int failures = 0; failures < 3; ++failures) {
-        pace.refused(now_);
         now_ = pace.probe_at();
         pace.published();
+        pace.refused(now_);
     }
+    now_ = pace.probe_at();
+    pace.published();
     pace.confirmed();
-    pace.refused(now_);
+    hold(pace);
     EXPECT_LE(pace.probe_at(), now_ + 1s);
 }
 
