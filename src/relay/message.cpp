@@ -48,6 +48,23 @@ void add_headers(transport::Message &message, const EventView &event, const LogI
         append_header_object(headers, *event.headers);
 }
 
+// What the relay's options ask for. A value that AMQP or the broker does not take is left out: the event is worth more
+// than its property.
+void set_properties_on_request(transport::Message &message, const EventView &event, const RelayOptions &options)
+{
+    if (!options.correlation_id.empty()) {
+        message.correlation_id = options.correlation_id.expand(event);
+        if (message.correlation_id.size() > longest_copied_header)
+            message.correlation_id.clear();
+    }
+    if (!options.expiration.empty())
+        if (const auto milliseconds = whole_number_of(options.expiration.expand(event), longest_expiration))
+            message.expiration = std::to_string(*milliseconds);
+    if (!options.priority.empty())
+        if (const auto priority = whole_number_of(options.priority.expand(event), highest_priority))
+            message.priority = static_cast<std::uint8_t>(*priority);
+}
+
 void set_body(transport::Message &message, const EventView &event, const RelayOptions &options, const LogIdentity &log)
 {
     const std::string source = options.source.empty() ? "urn:uuid:" + log.id : options.source;
@@ -80,6 +97,7 @@ transport::Message make_message(const EventView &event, const RelayOptions &opti
     message.type = event.event_type;
     message.app_id = options.app_id;
     message.timestamp = timestamp_property(event.created_at);
+    set_properties_on_request(message, event, options);
     add_headers(message, event, log);
     set_body(message, event, options, log);
     return message;

@@ -16,7 +16,7 @@ constexpr std::size_t max_short_string = 255; // AMQP shortstr
 
 struct Key {
     std::string_view name;
-    std::string_view json_type;
+    std::string_view json_types; // one, or several with " or " between them
     void (*set)(RelayOptions &, const Option &);
 };
 
@@ -66,26 +66,9 @@ void set_declare(RelayOptions &options, const Option &option)
 
 void set_routing_key(RelayOptions &options, const Option &option)
 {
-    options.routing_key = RoutingKey::parse(option.text);
+    options.routing_key = EventTemplate::parse(option.text, option.key);
     if (options.routing_key.expand({}).size() > max_short_string)
         refuse_length(option);
-}
-
-constexpr std::array<std::pair<std::string_view, Body>, 4> known_bodies{{
-    {"envelope", Body::envelope},
-    {"payload", Body::payload},
-    {"cloudevents", Body::cloudevents},
-    {"cloudevents-binary", Body::cloudevents_binary},
-}};
-
-void set_body(RelayOptions &options, const Option &option)
-{
-    const auto *known = std::find_if(known_bodies.begin(), known_bodies.end(),
-                                     [&](const auto &body) { return body.first == option.text; });
-    if (known == known_bodies.end())
-        throw OptionError("invalid value for option \"body\": \"" + option.text + "\"",
-                          "Use envelope, payload, cloudevents or cloudevents-binary.");
-    options.body = known->second;
 }
 
 void set_source(RelayOptions &options, const Option &option)
@@ -95,6 +78,33 @@ void set_source(RelayOptions &options, const Option &option)
         throw OptionError("invalid value for option \"source\": \"" + option.text + "\"",
                           "Use a URI reference, such as https://example.com/orders or /orders.");
     options.source = option.text;
+}
+
+EventTemplate number_template(const Option &option, const std::string &unit, std::uint64_t highest)
+{
+    EventTemplate parsed = EventTemplate::parse(option.text, option.key);
+    if (parsed.constant() && !whole_number_of(parsed.expand({}), highest))
+        throw OptionError("invalid value for option \"" + option.key + "\": " + option.text,
+                          "Use a whole number" + unit + " from 0 to " + std::to_string(highest) +
+                              ", or a template such as {headers." + option.key + "}.");
+    return parsed;
+}
+
+void set_correlation_id(RelayOptions &options, const Option &option)
+{
+    options.correlation_id = EventTemplate::parse(option.text, option.key);
+    if (options.correlation_id.expand({}).size() > max_short_string)
+        refuse_length(option);
+}
+
+void set_expiration(RelayOptions &options, const Option &option)
+{
+    options.expiration = number_template(option, " of milliseconds", longest_expiration);
+}
+
+void set_priority(RelayOptions &options, const Option &option)
+{
+    options.priority = number_template(option, "", highest_priority);
 }
 
 void set_app_id(RelayOptions &options, const Option &option)
@@ -112,8 +122,13 @@ Value choice(const Option &option, const std::array<std::string_view, N> &names)
         return static_cast<Value>(name - names.begin());
     std::string list;
     for (const std::string_view known : names)
-        list.append(list.empty() ? "" : " or ").append(known);
+        list.append(list.empty() ? "" : known == names.back() ? " or " : ", ").append(known);
     throw OptionError("invalid value for option \"" + option.key + "\": \"" + option.text + "\"", "Use " + list + ".");
+}
+
+void set_body(RelayOptions &options, const Option &option)
+{
+    options.body = choice<Body>(option, body_names);
 }
 
 // The ranges of these are those of the settings.
@@ -167,15 +182,18 @@ constexpr auto known_keys = std::to_array<Key>({
     {"batch_size", "number", set_batch_size},
     {"body", "string", set_body},
     {"confirm_timeout", "number", set_confirm_timeout},
+    {"correlation_id", "string", set_correlation_id},
     {"declare", "boolean", set_declare},
     {"exchange", "string", set_exchange},
     {"exchange_type", "string", set_exchange_type},
+    {"expiration", "number or string", set_expiration},
     {"max_attempts", "number", set_max_attempts},
     {"max_in_flight", "number", set_max_in_flight},
     {"max_parked", "number", set_max_parked},
     {"on_dead", "string", set_on_dead},
     {"on_unroutable", "string", set_on_unroutable},
     {"ordering", "string", set_ordering},
+    {"priority", "number or string", set_priority},
     {"routing_key", "string", set_routing_key},
     {"source", "string", set_source},
     {"unroutable_ttl", "number", set_unroutable_ttl},
@@ -191,6 +209,16 @@ std::string list_of_keys()
 
 } // namespace
 
+std::optional<std::uint64_t> whole_number_of(std::string_view text, std::uint64_t highest)
+{
+    std::uint64_t number = 0;
+    const char *end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, number);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || number > highest)
+        return std::nullopt;
+    return number;
+}
+
 RelayOptions parse_options(const std::vector<Option> &options)
 {
     RelayOptions parsed;
@@ -199,8 +227,8 @@ RelayOptions parse_options(const std::vector<Option> &options)
             std::find_if(known_keys.begin(), known_keys.end(), [&](const Key &k) { return k.name == option.key; });
         if (key == known_keys.end())
             throw OptionError("unknown option \"" + option.key + "\"", "Known options: " + list_of_keys() + ".");
-        if (key->json_type != option.json_type)
-            throw OptionError("option \"" + option.key + "\" must be of type " + std::string(key->json_type) +
+        if (key->json_types.find(option.json_type) == std::string_view::npos)
+            throw OptionError("option \"" + option.key + "\" must be of type " + std::string(key->json_types) +
                                   ", not " + option.json_type,
                               "null puts an option back to its default.");
         key->set(parsed, option);

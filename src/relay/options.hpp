@@ -1,12 +1,15 @@
 // A relay's options: one grammar, checked by outbox.alter_relay() and read by its lanes. Plain C++.
 #pragma once
 
+#include "relay/event_template.hpp"
 #include "relay/option_error.hpp"
 #include "relay/policies.hpp"
-#include "relay/routing_key.hpp"
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace outbox::relay {
@@ -19,12 +22,16 @@ struct Option {
 };
 
 enum class Body { envelope, payload, cloudevents, cloudevents_binary };
+constexpr std::array<std::string_view, 4> body_names{"envelope", "payload", "cloudevents", "cloudevents-binary"};
 
 struct RelayOptions {
     std::string exchange = "outbox";
     std::string exchange_type = "topic";
     bool declare = true; // declare the exchange if it does not exist
-    RoutingKey routing_key = RoutingKey::parse("{event_type}");
+    EventTemplate routing_key = EventTemplate::parse("{event_type}", "routing_key");
+    EventTemplate correlation_id; // these three: empty, the property is not sent
+    EventTemplate expiration;     // milliseconds
+    EventTemplate priority;
     Body body = Body::envelope;
     std::string source;                  // of CloudEvents, a URI reference; "": the log's UUID as a URN
     std::string app_id = "outbox_relay"; // "": not sent
@@ -40,6 +47,13 @@ struct RelayOptions {
     std::optional<OnDead> on_dead;
     bool operator==(const RelayOptions &) const = default;
 };
+
+// What RabbitMQ takes.
+constexpr std::uint64_t highest_priority = 255;
+constexpr std::uint64_t longest_expiration = 4'294'967'295; // milliseconds
+
+// The number in the text; nullopt: it is no whole number from 0 to `highest`.
+std::optional<std::uint64_t> whole_number_of(std::string_view text, std::uint64_t highest);
 
 // Throws OptionError for an unknown key, a value of the wrong type, or one that cannot work.
 RelayOptions parse_options(const std::vector<Option> &options);

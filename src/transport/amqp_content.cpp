@@ -63,7 +63,9 @@ std::size_t header_frame_size(const Message &message)
     constexpr std::size_t class_weight_size_flags = 2 + 2 + 8 + 2;
     constexpr std::size_t delivery_mode_and_timestamp = 1 + 8;
     std::size_t size = frame_overhead + class_weight_size_flags + delivery_mode_and_timestamp;
-    for (const std::string *text : {&message.content_type, &message.message_id, &message.type, &message.app_id})
+    size += message.priority ? 1 : 0;
+    for (const std::string *text : {&message.content_type, &message.message_id, &message.type, &message.app_id,
+                                    &message.correlation_id, &message.expiration})
         size += short_string_size(*text);
     size += 4;
     for (const auto &[name, value] : message.headers)
@@ -76,7 +78,8 @@ std::string unfit_for(const Message &message, std::size_t frame_max, std::size_t
     const std::pair<std::string_view, const std::string &> short_strings[] = {
         {"routing key", message.routing_key},   {"message type", message.type},
         {"message id", message.message_id},     {"application id", message.app_id},
-        {"content type", message.content_type},
+        {"content type", message.content_type}, {"correlation id", message.correlation_id},
+        {"expiration", message.expiration},
     };
     for (const auto &[what, text] : short_strings)
         if (text.size() > short_string_max)
@@ -111,6 +114,12 @@ amqp_basic_properties_t &ContentHeader::fill(const Message &message)
     set(AMQP_BASIC_MESSAGE_ID_FLAG, properties_.message_id, message.message_id);
     set(AMQP_BASIC_TYPE_FLAG, properties_.type, message.type);
     set(AMQP_BASIC_APP_ID_FLAG, properties_.app_id, message.app_id);
+    set(AMQP_BASIC_CORRELATION_ID_FLAG, properties_.correlation_id, message.correlation_id);
+    set(AMQP_BASIC_EXPIRATION_FLAG, properties_.expiration, message.expiration);
+    if (message.priority) {
+        properties_._flags |= AMQP_BASIC_PRIORITY_FLAG;
+        properties_.priority = *message.priority;
+    }
     if (message.timestamp != 0) {
         properties_._flags |= AMQP_BASIC_TIMESTAMP_FLAG;
         properties_.timestamp = message.timestamp;

@@ -119,6 +119,24 @@ def test_an_emitted_event_carries_its_own_headers_and_id(stage):
     assert (message.envelope["entity_type"], message.envelope["entity_id"]) == ("order", "7")
 
 
+def test_priority_expiration_and_correlation_id_are_sent_on_request_and_only_if_the_broker_takes_them(stage):
+    def properties():
+        _, messages = stage.read()
+        return [(m.properties.priority, m.properties.expiration, m.properties.correlation_id) for m in messages]
+
+    stage.pg.execute("""SELECT outbox.emit('plain', '{}', headers => '{"priority": 1}')""")
+    assert properties() == [(None, None, None)]
+    stage.pg.execute("""SELECT outbox.alter_relay('default', '{"priority": "{headers.priority}", "expiration": 4294967295,
+                                                              "correlation_id": "{entity_type}/{headers.request}"}')""")
+    with stage.pg.connect() as session:
+        for headers in ('{"priority": 9, "request": "r-7"}', '{"priority": "high"}', '{"priority": 256}', None):
+            session.execute("SELECT outbox.emit('e', '{}', 'order', '1', headers => %s)", (headers,))
+    longest = "4294967295"
+    assert properties() == [(9, longest, "order/r-7"), (None, longest, "order/"), (None, longest, "order/"),
+                            (None, longest, "order/")]
+    assert stage.stats()["last_error"] is None, "no channel was closed over them"
+
+
 def test_bodies_are_utf8_whatever_the_encoding_of_the_database(stage):
     stage.pg.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
     with stage.pg.connect("latin", client_encoding="utf8") as session:

@@ -18,6 +18,9 @@ Message whole_message()
     message.type = "issue.created";
     message.content_type = "application/json";
     message.app_id = "outbox_relay";
+    message.correlation_id = "request-7";
+    message.expiration = "60000";
+    message.priority = 0;
     message.timestamp = 1764547200;
     message.headers = {
         {"text", std::string("value")},
@@ -53,7 +56,9 @@ TEST(AmqpContent, HeaderFrameSizeIsAnUpperBoundForWhatIsLeftOut)
 TEST(AmqpContent, EmptyPropertiesAreNotSent)
 {
     ContentHeader content;
-    EXPECT_EQ(content.fill(whole_message())._flags & AMQP_BASIC_APP_ID_FLAG, AMQP_BASIC_APP_ID_FLAG);
+    constexpr amqp_flags_t asked_for =
+        AMQP_BASIC_APP_ID_FLAG | AMQP_BASIC_CORRELATION_ID_FLAG | AMQP_BASIC_EXPIRATION_FLAG | AMQP_BASIC_PRIORITY_FLAG;
+    EXPECT_EQ(content.fill(whole_message())._flags & asked_for, asked_for);
     EXPECT_EQ(content.fill(Message{})._flags, static_cast<amqp_flags_t>(AMQP_BASIC_DELIVERY_MODE_FLAG));
 }
 
@@ -84,6 +89,10 @@ TEST(AmqpContent, EachLimitHasItsReason)
               "application id of 256 bytes is longer than 255 bytes");
     EXPECT_EQ(reason([&](Message &m) { m.content_type = long_text; }),
               "content type of 256 bytes is longer than 255 bytes");
+    EXPECT_EQ(reason([&](Message &m) { m.correlation_id = long_text; }),
+              "correlation id of 256 bytes is longer than 255 bytes");
+    EXPECT_EQ(reason([&](Message &m) { m.expiration = long_text; }),
+              "expiration of 256 bytes is longer than 255 bytes");
     EXPECT_EQ(reason([&](Message &m) { m.headers[0].first = std::string(129, 'x'); }),
               "header name of 129 bytes is longer than 128 bytes");
     EXPECT_EQ(reason([&](Message &m) { m.body = std::string(body_max + 1, 'x'); }),

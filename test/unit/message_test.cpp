@@ -42,13 +42,55 @@ TEST(MessageTest, PropertiesNameTheEvent)
 TEST(MessageTest, TheRelaysOptionsShapeIt)
 {
     RelayOptions options;
-    options.routing_key = RoutingKey::parse("plane.{entity_type}");
+    options.routing_key = EventTemplate::parse("plane.{entity_type}", "routing_key");
     options.app_id = "";
     options.body = Body::payload;
     const auto message = made_of(sample_event(), options);
     EXPECT_EQ(message.routing_key, "plane.workitem");
     EXPECT_EQ(message.app_id, "");
     EXPECT_EQ(message.body, R"({"data": {"name": "x"}, "previous_attributes": {}})");
+}
+
+TEST(MessageTest, PropertiesAreSentOnRequestOnly)
+{
+    const auto plain = made_of(sample_event());
+    EXPECT_EQ(plain.correlation_id, "");
+    EXPECT_EQ(plain.expiration, "");
+    EXPECT_FALSE(plain.priority);
+
+    const RelayOptions options = parse_options({{"correlation_id", "string", "{headers.request_id}"},
+                                                {"expiration", "number", "60000"},
+                                                {"priority", "string", "{headers.priority}"}});
+    EventView event = sample_event();
+    event.headers = R"({"request_id": "r-7", "priority": 9})";
+    const auto message = made_of(event, options);
+    EXPECT_EQ(message.correlation_id, "r-7");
+    EXPECT_EQ(message.expiration, "60000");
+    EXPECT_EQ(message.priority, 9);
+}
+
+TEST(MessageTest, APropertyThatTheBrokerWouldNotTakeIsLeftOut)
+{
+    const RelayOptions options = parse_options({{"correlation_id", "string", "{workspace_id}"},
+                                                {"expiration", "string", "{schema_version}"},
+                                                {"priority", "string", "{project_id}"}});
+    const std::string long_text(256, 'x');
+    for (const char *number : {"", "-1", "1.5", "4294967296", "7 ", "+7", "one", "99999999999999999999"}) {
+        EventView event = sample_event();
+        event.workspace_id = long_text;
+        event.schema_version = event.project_id = number;
+        const auto message = made_of(event, options);
+        EXPECT_EQ(message.correlation_id, "") << number;
+        EXPECT_EQ(message.expiration, "") << number;
+        EXPECT_FALSE(message.priority) << number;
+    }
+    EventView event = sample_event();
+    event.project_id = "256";
+    EXPECT_FALSE(made_of(event, options).priority);
+    event.project_id = "255";
+    EXPECT_EQ(made_of(event, options).priority, 255);
+    event.schema_version = "4294967295";
+    EXPECT_EQ(made_of(event, options).expiration, "4294967295");
 }
 
 TEST(MessageTest, AnEventIsACloudEventFromItsLogIfAskedTo)

@@ -23,7 +23,7 @@ TEST(OptionsTest, WithoutAnyTheDefaultsHold)
     EXPECT_EQ(options.exchange, "outbox");
     EXPECT_EQ(options.exchange_type, "topic");
     EXPECT_TRUE(options.declare);
-    EXPECT_EQ(options.routing_key, RoutingKey::parse("{event_type}"));
+    EXPECT_EQ(options.routing_key, EventTemplate::parse("{event_type}", "routing_key"));
     EXPECT_EQ(options.body, Body::envelope);
     EXPECT_EQ(options.app_id, "outbox_relay");
     EXPECT_FALSE(options.max_in_flight || options.batch_size || options.confirm_timeout);
@@ -36,10 +36,13 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
         {"batch_size", "number", "50"},
         {"body", "string", "payload"},
         {"confirm_timeout", "number", "30000"},
+        {"correlation_id", "string", "{entity_id}"},
         {"declare", "boolean", "false"},
         {"exchange", "string", "plane.event_stream"},
         {"exchange_type", "string", "fanout"},
+        {"expiration", "string", "{headers.ttl}"},
         {"max_in_flight", "number", "8"},
+        {"priority", "number", "0"},
         {"routing_key", "string", "x.{entity_type}"},
         {"source", "string", "https://example.com/orders?a=%20#b"},
     });
@@ -51,7 +54,10 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
     EXPECT_EQ(options.exchange, "plane.event_stream");
     EXPECT_EQ(options.exchange_type, "fanout");
     EXPECT_EQ(options.max_in_flight, 8);
-    EXPECT_EQ(options.routing_key, RoutingKey::parse("x.{entity_type}"));
+    EXPECT_EQ(options.routing_key, EventTemplate::parse("x.{entity_type}", "routing_key"));
+    EXPECT_EQ(options.correlation_id, EventTemplate::parse("{entity_id}", "x"));
+    EXPECT_EQ(options.expiration, EventTemplate::parse("{headers.ttl}", "x"));
+    EXPECT_EQ(options.priority, EventTemplate::parse("0", "x"));
     EXPECT_EQ(options.source, "https://example.com/orders?a=%20#b");
 }
 
@@ -61,15 +67,18 @@ TEST(OptionsTest, AChangeOfAnyOptionIsSeen)
                                                     {"batch_size", "number", "1000"},
                                                     {"body", "string", "payload"},
                                                     {"confirm_timeout", "number", "60000"},
+                                                    {"correlation_id", "string", "x"},
                                                     {"declare", "boolean", "false"},
                                                     {"exchange", "string", ""},
                                                     {"exchange_type", "string", "direct"},
+                                                    {"expiration", "number", "0"},
                                                     {"max_attempts", "number", "20"},
                                                     {"max_in_flight", "number", "4096"},
                                                     {"max_parked", "number", "100000"},
                                                     {"on_dead", "string", "release"},
                                                     {"on_unroutable", "string", "park"},
                                                     {"ordering", "string", "strict"},
+                                                    {"priority", "number", "0"},
                                                     {"unroutable_ttl", "number", "172800"},
                                                     {"routing_key", "string", ""},
                                                     {"source", "string", "/x"}})
@@ -80,9 +89,9 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
 {
     const OptionError error = error_of({"exchagne", "string", "x"});
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
-    EXPECT_EQ(error.hint(), "Known options: app_id, batch_size, body, confirm_timeout, declare, exchange, "
-                            "exchange_type, max_attempts, max_in_flight, max_parked, on_dead, on_unroutable, "
-                            "ordering, routing_key, source, unroutable_ttl.");
+    EXPECT_EQ(error.hint(), "Known options: app_id, batch_size, body, confirm_timeout, correlation_id, declare, "
+                            "exchange, exchange_type, expiration, max_attempts, max_in_flight, max_parked, on_dead, "
+                            "on_unroutable, ordering, priority, routing_key, source, unroutable_ttl.");
 }
 
 TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
@@ -91,6 +100,7 @@ TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
         {{"exchange", "number", "1"}, "option \"exchange\" must be of type string, not number"},
         {{"declare", "string", "true"}, "option \"declare\" must be of type boolean, not string"},
         {{"routing_key", "array", "[]"}, "option \"routing_key\" must be of type string, not array"},
+        {{"priority", "boolean", "true"}, "option \"priority\" must be of type number or string, not boolean"},
         {{"max_in_flight", "string", "8"}, "option \"max_in_flight\" must be of type number, not string"},
     };
     for (const auto &[option, message] : cases) {
@@ -137,7 +147,7 @@ TEST(OptionsTest, ANumberOutOfRangeOrNotWholeIsRefusedWithTheRange)
 
 TEST(OptionsTest, WhatAmqpCannotTakeIsRefused)
 {
-    for (const char *key : {"app_id", "exchange", "exchange_type", "routing_key", "source"}) {
+    for (const char *key : {"app_id", "correlation_id", "exchange", "exchange_type", "routing_key", "source"}) {
         EXPECT_NO_THROW(parse_options({{key, "string", std::string(255, 'x')}})) << key;
         const OptionError error = error_of({key, "string", std::string(256, 'x')});
         EXPECT_EQ(error.what(), "value of option \"" + std::string(key) + "\" is too long");
@@ -158,6 +168,18 @@ TEST(OptionsTest, AnUnknownBodyIsRefused)
     const OptionError error = error_of({"body", "string", "cloudevent"});
     EXPECT_STREQ(error.what(), "invalid value for option \"body\": \"cloudevent\"");
     EXPECT_EQ(error.hint(), "Use envelope, payload, cloudevents or cloudevents-binary.");
+}
+
+TEST(OptionsTest, AConstantPriorityOrExpirationThatCannotBeSentIsRefused)
+{
+    for (const char *text : {"-1", "256", "1.5", "", "high", "7 "}) {
+        const OptionError error = error_of({"priority", "string", text});
+        EXPECT_EQ(error.what(), "invalid value for option \"priority\": " + std::string(text));
+        EXPECT_EQ(error.hint(), "Use a whole number from 0 to 255, or a template such as {headers.priority}.");
+    }
+    EXPECT_EQ(error_of({"expiration", "number", "4294967296"}).hint(),
+              "Use a whole number of milliseconds from 0 to 4294967295, or a template such as {headers.expiration}.");
+    EXPECT_STREQ(error_of({"priority", "string", "{prio}"}).what(), "unknown field \"prio\" in option \"priority\"");
 }
 
 TEST(OptionsTest, ASourceThatIsNoUriReferenceIsRefused)
