@@ -3,7 +3,8 @@
 lost          committed, never received
 phantom       received, not committed
 out of order  within one ordering key the first delivery of a lower id came after a higher one
-repeats       deliveries of an event beyond its first
+repeats       deliveries of an event beyond its first; one that the broker marks as redelivered is the same message once
+              more, whose acknowledgement by the consumer was lost
 """
 
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ class Report:
     phantom: list = field(default_factory=list)
     out_of_order: list = field(default_factory=list)
     repeats: int = 0
+    longest_delay: float = 0.0      # seconds from capture to the first delivery; means something of a live consumer
 
     def exact(self):
         return self.nothing_wrong() and self.repeats == 0
@@ -43,10 +45,13 @@ def committed_events(pg, dbname="postgres"):
 def check(committed, messages):
     """Report on messages, in the order of their queue, against rows of committed_events."""
     ids = {event_id: (id, (entity, key)) for event_id, id, entity, key in committed}
-    report = Report(committed=len(ids), received=len(messages))
+    report = Report(committed=len(ids))
     seen = set()
     newest = {}
     for message in messages:
+        if message.redelivered and message.event_id in seen:
+            continue
+        report.received += 1
         if message.event_id not in ids:
             report.phantom.append(message.event_id)
             continue
@@ -55,6 +60,7 @@ def check(committed, messages):
             continue
         seen.add(message.event_id)
         id, key = ids[message.event_id]
+        report.longest_delay = max(report.longest_delay, message.arrived - id / 1e6)
         if None not in key:
             if newest.get(key, 0) > id:
                 report.out_of_order.append((key, id))

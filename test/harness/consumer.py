@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import queue as queues
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -59,22 +60,34 @@ class QueueReader:
         self.channel.basic_qos(prefetch_count=prefetch)
         self.keep = keep
         self.prefetch = prefetch
-        self.queue = queue
+        self.cancelled = False      # by the broker: the queue is gone
+        self._arrived = deque()
+        self.channel.add_on_cancel_callback(self._on_cancel)
+        self.channel.basic_consume(queue, self._on_message)
+
+    def _on_cancel(self, _):
+        self.cancelled = True
+
+    def _on_message(self, _, method, properties, body):
+        self._arrived.append((method.delivery_tag, received(method, properties, body, self.keep)))
 
     def read(self, quiet):
         """Yields messages until none has come for `quiet` seconds."""
         unacknowledged = 0
-        for method, properties, body in self.channel.consume(self.queue, inactivity_timeout=quiet):
-            if method is None:
-                break
-            yield received(method, properties, body, self.keep)
+        newest = time.monotonic()
+        while self._arrived or (time.monotonic() - newest < quiet and not self.cancelled):
+            if not self._arrived:
+                self.connection.process_data_events(time_limit=quiet)
+                continue
+            newest = time.monotonic()
+            tag, message = self._arrived.popleft()
+            yield message
             unacknowledged += 1
             if unacknowledged >= self.prefetch // 4:
-                self.channel.basic_ack(method.delivery_tag, multiple=True)
+                self.channel.basic_ack(tag, multiple=True)
                 unacknowledged = 0
         if unacknowledged:
-            self.channel.basic_ack(0, multiple=True)
-        self.channel.cancel()
+            self.channel.basic_ack(tag, multiple=True)
 
     def close(self):
         if self.connection.is_open:
@@ -102,18 +115,26 @@ def read_queue(broker, queue, expected, timeout=60, quiet=0.5, keep=True):
 
 
 def _consume(broker, queue, keep, sink, stop, ready):
-    reader = QueueReader(broker, queue, keep, prefetch=500)
-    ready.set()
     while not stop.is_set():
-        for message in reader.read(0.05):
-            sink.put(message)
-            if stop.is_set():
-                break
-    reader.close()
+        try:
+            reader = QueueReader(broker, queue, keep, prefetch=500)
+            ready.set()
+            while not (stop.is_set() or reader.cancelled):
+                for message in reader.read(0.05):
+                    sink.put(message)
+                    if stop.is_set():
+                        break
+            reader.close()
+        except (pika.exceptions.AMQPError, OSError):
+            time.sleep(0.2)     # the broker is away, or has no such queue now
 
 
 class Consumer:
-    """A live consumer in a process of its own: messages() gives what has arrived since the last call."""
+    """A live consumer in a process of its own: messages() gives what has arrived since the last call.
+
+    It outlives the broker and the queue. What it had not acknowledged when its connection broke comes to it again,
+    marked as redelivered.
+    """
 
     def __init__(self, broker, queue, keep=True):
         context = multiprocessing.get_context("fork")

@@ -36,6 +36,7 @@ class Postgres:
         self.bin = Path(pg_config).parent
         self.port = processes.free_port()
         self.settings = {**DEFAULTS, **(settings or {})}
+        self.environment = {}       # variables that the server is started with
         self.process = None
 
     # Life
@@ -54,10 +55,14 @@ class Postgres:
         return self
 
     def start(self, timeout=60):
+        return self.launch().wait_accepting(timeout)
+
+    def launch(self):
+        """Starts it without waiting for what it does first: recovery."""
         self._write_settings()
         command = [str(self.bin / "postgres"), "-D", str(self.data)]
-        self.process = processes.start(command, self.log, processes.environment())
-        return self.wait_accepting(timeout)
+        self.process = processes.start(command, self.log, processes.environment(**self.environment))
+        return self
 
     def wait_accepting(self, timeout=60):
         wait_until(self._accepts, timeout, f"server accepts connections (see {self.log})")

@@ -83,6 +83,15 @@ def children(pid):
         return []
 
 
+def title(pid):
+    """What ps shows as its command; empty: it is gone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as command:
+            return command.read().replace("\0", " ").strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def wait_ended(pids, timeout=30):
     wait_until(lambda: not any(alive(pid) for pid in pids), timeout, f"end of processes {pids}")
 

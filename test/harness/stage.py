@@ -38,20 +38,20 @@ class Stage:
 
     # What the relay says
 
-    def stats(self):
-        """outbox.stats() of the relay `default` as a dict; empty while its lane has not reported."""
+    def stats(self, relay="default", lane=0):
+        """outbox.stats() of a lane as a dict; empty while it has not reported."""
         with self.pg.connect() as session:
-            cursor = session.execute("SELECT * FROM outbox.stats() WHERE relay = 'default'")
+            cursor = session.execute("SELECT * FROM outbox.stats() WHERE relay = %s AND lane = %s", (relay, lane))
             row = cursor.fetchone()
             return dict(zip((column.name for column in cursor.description), row)) if row else {}
 
-    def lane_pid(self, timeout=30):
-        return wait_until(lambda: self.stats().get("pid"), timeout, "a lane of the relay runs")
+    def lane_pid(self, relay="default", lane=0, timeout=30):
+        return wait_until(lambda: self.stats(relay, lane).get("pid"), timeout, f"lane {lane} of the relay {relay} runs")
 
-    def wait_state(self, *states, timeout=30):
-        """Waits until the lane is in one of the states; returns its stats."""
+    def wait_state(self, *states, relay="default", timeout=30):
+        """Waits until the (first) lane is in one of the states; returns its stats."""
         def in_state():
-            now = self.stats()
+            now = self.stats(relay)
             return now if now.get("state") in states else None
         return wait_until(in_state, timeout, f"the lane is {' or '.join(states)}")
 

@@ -1,0 +1,163 @@
+"""The load in the middle of which the faults of the fault table happen, and the judge of what came of it.
+
+Steady writers over 200 keys; three relays, one of them with two lanes, each with an exchange and a queue of its own
+and a live consumer at it. through(fault) opens it, lets it run, does the fault, lets it run again, ends the writers, and
+compares the committed rows with what each consumer received.
+"""
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Callable
+
+import pytest
+
+from harness import checker, steady
+from harness.consumer import Consumer
+from harness.fault_table import Row
+from harness.stage import Stage
+from harness.steady import SteadyWriters
+from harness.waiting import wait_until
+
+RATE = 120          # events a second, each to every relay
+BEFORE, AFTER = 2.0, 2.0        # seconds of undisturbed load
+LAST_ARRIVAL = 90   # seconds after the writers have ended: the longest backoff is 30 s
+
+# G6, for the events of one lane at this rate: how many may come again.
+MAX_IN_FLIGHT = 200
+PROGRESS_LAG = 0.2 + 3 * 0.2    # seconds of records that a crash may take back: the WAL writer flushes within three rounds
+NONE = 0                        # an orderly end
+CUT = MAX_IN_FLIGHT             # of one broken connection, what was in flight
+CRASH = MAX_IN_FLIGHT + int(PROGRESS_LAG * RATE * 1.5)      # of the server: and what it had not recorded on disk
+
+
+@dataclass
+class Fault:
+    """act(load) does it and, where there is something to undo, undoes it."""
+
+    act: Callable
+    repeats: int = NONE             # at most so many per lane
+    settings: dict = field(default_factory=dict)
+    writers_fail: bool = False      # transactions may fail meanwhile, as the server itself is hit
+
+
+def cases(faults, short):
+    """Parameters of a test: (name, fault). Those in `short` are run by test/run, all of them by test/faults/all."""
+    return [pytest.param(name, fault, id=name, marks=() if name in short else pytest.mark.long)
+            for name, fault in faults.items()]
+
+
+class Load(Stage):
+    relays = {"default": {}}
+
+    def __init__(self, make_server, broker, record=lambda row: None):
+        super().__init__(None, broker)
+        self._make_server = make_server
+        self._record = record
+        self._consumers = {}
+        self.writers = None
+        self.remark = ""        # of the row: a fault may set it
+        self.forgiven = set()   # event ids that the fault itself took from the queue, or from the log
+
+    # Life
+
+    def lanes(self, relay):
+        return self.relays[relay].get("lanes", 1)
+
+    def place(self, relay):
+        """The name of the relay's exchange and of its queue."""
+        return f"load_{relay}"
+
+    def open(self, **settings):
+        settings.setdefault("outbox_relay__amqp_url", self.broker.url())
+        settings.setdefault("outbox_relay__max_in_flight", MAX_IN_FLIGHT)
+        self.pg = self._make_server(**settings)
+        for relay in self.relays:
+            self.declare(relay)
+        self.pg.start()
+        with self.pg.connect() as session:
+            self.install(session)
+        for relay in self.relays:
+            self._consumers[relay] = Consumer(self.broker, self.place(relay), keep=False)
+        self.writers = SteadyWriters(self.pg, RATE)
+        return self
+
+    def declare(self, relay):
+        self.broker.declare(self.place(relay), self.place(relay))
+
+    def install(self, session):
+        """Extension, relays and table, in a database without them."""
+        session.execute("CREATE EXTENSION outbox_relay")
+        for relay, options in self.relays.items():
+            create = "alter_relay" if relay == "default" else "create_relay"
+            session.execute(f"SELECT outbox.{create}(%s, %s::jsonb)",
+                            (relay, json.dumps({"exchange": self.place(relay), **options})))
+        steady.prepare(session)
+
+    def close(self):
+        if self.writers:
+            self.writers.stop()
+        for consumer in self._consumers.values():
+            consumer.close()
+        if self.pg:
+            self.pg.remove()
+        self.broker.recover()
+        places = [self.place(relay) for relay in self.relays]
+        self.broker.delete(queues=places, exchanges=places)
+
+    # A fault
+
+    def through(self, subject, name, fault):
+        """Runs the fault in the middle of load and judges it; returns the row, and what each relay came to."""
+        self.open(**fault.settings)
+        self.run_for(BEFORE, at_least=steady.KEYS)
+        fault.act(self)
+        self.run_for(AFTER)
+        self.writers.stop()
+        reports = self.judge()
+        row = Row(subject, name, remark=self.remark)
+        for report in reports.values():
+            row.add(report)
+        self._record(row)
+        for relay, report in reports.items():
+            assert report.nothing_wrong(), f"relay {relay}: {report}"
+            assert report.repeats <= fault.repeats * self.lanes(relay), f"relay {relay}: {report}"
+        if not fault.writers_fail:
+            assert not self.writers.failures, "a fault of the broker or the network must not reach a transaction"
+        return row, reports
+
+    def run_for(self, seconds, at_least=0):
+        """Lets it run; returns once every consumer has had so many messages."""
+        time.sleep(seconds)
+        self.collect()
+        wait_until(lambda: self.collect() and all(len(messages) >= at_least for messages in self.received.values()),
+                   60, f"every consumer has {at_least} messages")
+
+    def collect(self):
+        """Takes what has arrived: received is {relay: messages in order of arrival}."""
+        if not self.received:
+            self.received = {relay: [] for relay in self.relays}
+        for relay, consumer in self._consumers.items():
+            self.received[relay] += consumer.messages()
+        return self.received
+
+    def committed(self):
+        """The rows of checker.committed_events; the table that the writers wrote agrees on how many they are."""
+        rows = checker.committed_events(self.pg)
+        assert len(rows) == self.pg.value("SELECT sum(version)::int FROM steady"), "the log is not what was committed"
+        return rows
+
+    def judge(self):
+        """{relay: Report}, once everything has arrived or time is up."""
+        committed = [row for row in self.committed() if row[0] not in self.forgiven]
+        ids = {row[0] for row in committed}
+
+        def all_arrived():
+            return all(ids <= {message.event_id for message in messages} for messages in self.collect().values())
+
+        deadline = time.monotonic() + LAST_ARRIVAL
+        while not all_arrived() and time.monotonic() < deadline:
+            time.sleep(0.3)
+        time.sleep(0.5)     # what comes twice comes now
+        return {relay: checker.check(committed, [message for message in messages if message.event_id not in self.forgiven])
+                for relay, messages in self.collect().items()}
