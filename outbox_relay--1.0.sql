@@ -126,9 +126,11 @@ CREATE TABLE outbox.relay (
     name         text        NOT NULL UNIQUE CHECK (name <> '' AND octet_length(name) <= 63),
     options      jsonb       NOT NULL DEFAULT '{}',
     database_oid oid         NOT NULL,
-    created_at   timestamptz NOT NULL DEFAULT now()
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    discarded    bigint      NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE outbox.relay IS 'Relays and their options: change them with outbox.alter_relay().';
+COMMENT ON COLUMN outbox.relay.discarded IS 'Events removed by outbox.discard().';
 COMMENT ON COLUMN outbox.relay.database_oid IS 'The database the relay was made in. In another one (a restored dump, a template copy) its position means nothing.';
 
 CREATE TABLE outbox.progress (
@@ -373,6 +375,49 @@ CREATE FUNCTION outbox.reclaim(older_than interval DEFAULT '5 minutes', relay te
     AS 'MODULE_PATHNAME', 'outbox_reclaim';
 COMMENT ON FUNCTION outbox.reclaim(interval, text) IS
     'Every lane (of the relay; null: of all) with a claim older than that drops its connection and takes its events up again from its progress. Returns how many events were claimed by these lanes. Errors: undefined_object, null_value_not_allowed.';
+
+CREATE FUNCTION outbox.retry(relay text) RETURNS bigint
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_retry';
+COMMENT ON FUNCTION outbox.retry(text) IS
+    'Makes the relay''s parked events due now, instead of at their next attempt; of each routing key that no queue takes, one is tried. Returns how many: those that wait for another of their key are not counted. Errors: undefined_object.';
+
+CREATE FUNCTION outbox.redrive(relay text, id bigint DEFAULT NULL) RETURNS bigint
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_redrive';
+COMMENT ON FUNCTION outbox.redrive(text, bigint) IS
+    'Sends dead events of the relay (id null: all) after all, with fresh attempts. One whose key went on without it carries the header outbox-late. Returns how many. Errors: undefined_object, object_not_in_prerequisite_state if that event is not dead.';
+
+CREATE FUNCTION outbox.discard(relay text, id bigint DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_discard';
+COMMENT ON FUNCTION outbox.discard(text, bigint, text) IS
+    'Removes dead events of the relay (id null: all), or the one with that id, parked or dead: they are never sent. The server''s log keeps who did it, and why; reason null: none given. Returns how many. Errors: undefined_object, object_not_in_prerequisite_state if there is no such event, or it is skipped and the relay has yet to pass it.';
+
+CREATE FUNCTION outbox.skip(relay text, id bigint, reason text) RETURNS void
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_skip';
+COMMENT ON FUNCTION outbox.skip(text, bigint, text) IS
+    'Gives up an event that the relay has not delivered, in the log or parked: it is dead from then on, and its key goes on. One that is in flight at that moment may still arrive. Errors: undefined_object, object_not_in_prerequisite_state if it is settled or dead already, null_value_not_allowed.';
+
+CREATE VIEW outbox.blocked_keys AS
+    SELECT r.name AS relay,
+           head.entity_type,
+           coalesce(head.ordering_key, head.entity_id) AS ordering_key,
+           head.id,
+           head.state,
+           head.reason,
+           head.since,
+           k.waiting,
+           head.next_attempt_at,
+           head.last_error
+      FROM (SELECT relay_id, min(id) AS id, count(*) - 1 AS waiting
+              FROM outbox.parked
+             WHERE key_hash IS NOT NULL AND (state = 'parked' OR blocking)
+             GROUP BY relay_id, key_hash) AS k
+      JOIN outbox.parked AS head USING (relay_id, id)
+      JOIN outbox.relay AS r USING (relay_id);
+COMMENT ON VIEW outbox.blocked_keys IS 'The ordering keys that wait for an event that is parked, or dead and blocking: that event (id, state, reason, since when, next attempt, last error), and how many wait behind it.';
 
 CREATE FUNCTION outbox.stats(
     OUT relay            text,

@@ -28,6 +28,7 @@ struct LaneRow {
     std::int64_t backlog;
     std::int64_t parked;
     std::int64_t dead;
+    std::int64_t discarded; // by hand
     const char *oldest_pending; // timestamptz as text; null: nothing is pending
 };
 
@@ -35,10 +36,10 @@ struct LaneRow {
 constexpr const char *lanes_query = R"sql(
 SELECT r.name, r.relay_id, coalesce(p.lane, 0),
        r.database_oid <> (SELECT oid FROM pg_database WHERE datname = current_database()),
-       pending.count, pending.oldest, aside.parked, aside.dead
-  FROM (SELECT relay_id, name, database_oid FROM outbox.relay
+       pending.count, pending.oldest, aside.parked, aside.dead, r.discarded
+  FROM (SELECT relay_id, name, database_oid, discarded FROM outbox.relay
         UNION ALL
-        SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database())
+        SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database()), 0
          WHERE NOT EXISTS (SELECT 1 FROM outbox.relay WHERE name = 'default')) AS r
   LEFT JOIN LATERAL (SELECT * FROM outbox.progress
                       WHERE relay_id = r.relay_id AND lane = 0 ORDER BY seq DESC LIMIT 1) AS p ON true
@@ -138,7 +139,7 @@ void store_row(ReturnSetInfo *result, const LaneRow &row)
     out.text(entry.broker);
     for (const std::int64_t count :
          {entry.published, entry.confirmed, entry.returned, entry.refused, entry.republished, row.parked, row.dead,
-          entry.discarded, entry.order_breaks, entry.bytes, entry.reconnects, entry.in_flight, entry.claimed})
+          entry.discarded + row.discarded, entry.order_breaks, entry.bytes, entry.reconnects, entry.in_flight, entry.claimed})
         out.int64(count);
     out.time(entry.oldest_claim);
     out.int64(row.backlog);
@@ -174,6 +175,7 @@ Datum outbox_stats(PG_FUNCTION_ARGS)
                 .backlog = std::stoll(*row[4]),
                 .parked = std::stoll(*row[6]),
                 .dead = std::stoll(*row[7]),
+                .discarded = std::stoll(*row[8]),
                 .oldest_pending = row[5] ? row[5]->c_str() : nullptr,
             };
             pg::call([&] { stats::store_row(result, lane); });

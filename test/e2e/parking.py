@@ -80,3 +80,259 @@ def test_of_an_unroutable_routing_key_one_event_is_tried_and_one_warning_is_logg
     stage.broker.declare(stage.queue, binding="#")
     wait_parked(stage, 0)
     assert stage.report().exact()
+
+
+# Refused
+
+def fill(stage, binding="#"):
+    """A queue for the routing keys that takes no message, whatever is read from it."""
+    stage.broker.delete(queues=[stage.queue])
+    stage.broker.declare(stage.queue, binding=binding, **{"x-max-length": 0, "x-overflow": "reject-publish"})
+
+
+def make_room(stage, binding="#"):
+    stage.broker.delete(queues=[stage.queue])
+    stage.broker.declare(stage.queue, binding=binding)
+
+
+def alter(stage, options):
+    stage.pg.execute("SELECT outbox.alter_relay('default', %s::jsonb)", (options,))
+
+
+def test_a_refused_event_is_parked_with_its_key_tried_again_and_delivered_in_order_when_there_is_room(stage, broker):
+    fill(stage, "full.#")
+    broker.declare("other", binding="good.#")
+    try:
+        emit(stage, "full.first", "1")
+        emit(stage, "good.second", "1")
+        emit(stage, "good.third", "2")
+        wait_until(lambda: parked(stage, "attempts >= 2"), 30, "it was tried again")
+        assert [(row[0], row[3]) for row in parked(stage)] == [("full.first", "refused"), ("good.second", "waiting")]
+        assert types(read_queue(broker, "other", (), quiet=0.5)) == ["good.third"]
+        make_room(stage, "full.#")
+        assert stage.pg.value("SELECT outbox.retry('default')") == 1
+        wait_parked(stage, 0, timeout=5)
+        assert types(read_queue(broker, stage.queue, (), quiet=0.5)) == ["full.first"]
+        assert types(read_queue(broker, "other", (), quiet=0.5)) == ["good.second"]
+        assert stage.stats()["refused"] >= 2
+    finally:
+        broker.delete(queues=["other"])
+
+
+def test_an_event_is_dead_after_max_attempts_its_key_goes_on_and_a_redriven_one_says_that_it_is_late(stage, broker):
+    alter(stage, '{"max_attempts": 2}')
+    fill(stage, "full.#")
+    broker.declare("other", binding="good.#")
+    try:
+        emit(stage, "full.first", "1")
+        emit(stage, "good.second", "1")
+        wait_parked(stage, 1, "state = 'dead' AND reason = 'refused' AND attempts = 2 AND last_error LIKE '%basic.nack%'")
+        wait_parked(stage, 1)
+        assert types(read_queue(broker, "other", (), quiet=1)) == ["good.second"]
+        assert stage.stats()["dead"] == 1 and stage.stats()["parked"] == 0
+        make_room(stage, "full.#")
+        assert stage.pg.value("SELECT outbox.redrive('default')") == 1
+        wait_parked(stage, 0)
+        (late,) = read_queue(broker, stage.queue, (), quiet=1)
+        assert late.event_type == "full.first" and late.headers["outbox-late"] is True
+        assert stage.stats()["order_breaks"] == 1
+    finally:
+        broker.delete(queues=["other"])
+
+
+@pytest.mark.parametrize("decision", ["redrive", "discard", "skip"])
+def test_with_on_dead_block_the_key_waits_until_someone_decides(stage, broker, decision):
+    alter(stage, '{"max_attempts": 1, "on_dead": "block"}')
+    fill(stage, "full.#")
+    broker.declare("other", binding="good.#")
+    try:
+        emit(stage, "full.first", "1")
+        emit(stage, "good.second", "1")
+        emit(stage, "good.third", "2")
+        wait_parked(stage, 2)
+        assert types(read_queue(broker, "other", (), quiet=1)) == ["good.third"]
+        blocked = stage.pg.execute("SELECT relay, entity_type, ordering_key, state, reason, waiting FROM outbox.blocked_keys")
+        assert blocked == [("default", "thing", "1", "dead", "refused", 1)]
+        stage.pg.kill(stage.lane_pid())
+        emit(stage, "good.fourth", "1")
+        wait_parked(stage, 3)
+        make_room(stage, "full.#")
+        dead = stage.pg.value("SELECT id FROM outbox.parked WHERE state = 'dead'")
+        stage.pg.execute({"redrive": "SELECT outbox.redrive('default', %s)",
+                          "discard": "SELECT outbox.discard('default', %s, 'not wanted')",
+                          "skip": "SELECT outbox.skip('default', %s, 'not wanted')"}[decision], (dead,))
+        wait_parked(stage, 0, "state = 'parked'")
+        assert types(read_queue(broker, "other", (), quiet=1)) == ["good.second", "good.fourth"]
+        first = read_queue(broker, stage.queue, (), quiet=0.5)
+        assert types(first) == (["full.first"] if decision == "redrive" else [])
+        assert not any("outbox-late" in message.headers for message in first), "its key waited for it"
+        assert [row[2:4] for row in parked(stage)] == ([("dead", "skipped")] if decision == "skip" else [])
+        assert stage.stats()["discarded"] == (1 if decision == "discard" else 0)
+    finally:
+        broker.delete(queues=["other"])
+
+
+def test_twenty_refusals_in_a_row_hold_the_lane_which_charges_no_attempt_from_then_on(stage):
+    fill(stage)
+    stage.pg.execute("SELECT outbox.emit('full.type', '{}', 'thing', i::text) FROM generate_series(1, 3000) AS i")
+    now = stage.wait_state("holding")
+    assert "basic.nack" in now["detail"]
+    time.sleep(5)
+    now = stage.wait_state("holding", "probing")
+    assert now["parked"] == 19 and now["backlog"] == 3000 - 19
+    assert now["refused"] <= 3000 + 6, "after what was in flight, a lane that holds tries one event at a time"
+    assert {row[4] for row in parked(stage)} == {1}
+    make_room(stage)
+    stage.pg.execute("SELECT outbox.retry('default')")
+    wait_parked(stage, 0)
+    stage.wait_settled()
+    report = stage.report()
+    assert report.exact(), report
+
+
+# Unroutable, and above the limits
+
+def test_on_unroutable_discard_drops_it_counts_it_and_lets_its_key_go_on(stage, only):
+    alter(stage, '{"on_unroutable": "discard"}')
+    only("good.#")
+    emit(stage, "bad.type", "1", count=50)
+    emit(stage, "good.type", "1")
+    assert types(read_queue(stage.broker, stage.queue, (), quiet=2)) == ["good.type"]
+    now = stage.stats()
+    assert now["discarded"] == 50 and now["parked"] == now["dead"] == 0
+    assert stage.pg.log_text().count('routing key "bad.type"') == 1
+
+
+def test_what_no_queue_takes_within_unroutable_ttl_is_dead_and_its_key_goes_on(stage, only):
+    alter(stage, '{"unroutable_ttl": 3}')
+    only("good.#")
+    emit(stage, "bad.type", "1")
+    emit(stage, "bad.type", "2")
+    emit(stage, "good.type", "1")
+    wait_parked(stage, 3)
+    assert types(read_queue(stage.broker, stage.queue, (), quiet=0.2)) == []
+    wait_parked(stage, 2, "state = 'dead' AND reason = 'unroutable' AND attempts = 0 AND last_error LIKE '%NO_ROUTE%'")
+    assert types(read_queue(stage.broker, stage.queue, (), quiet=1)) == ["good.type"]
+    assert stage.stats()["parked"] == 0
+
+
+def test_above_max_parked_the_lane_reads_no_more_names_the_routing_keys_and_goes_on_when_they_are_out(stage, only):
+    alter(stage, '{"max_parked": 100, "max_in_flight": 50, "batch_size": 50}')
+    only("good.#")
+    emit(stage, "bad.type", count=1000)
+    emit(stage, "good.type")
+    now = stage.wait_state("holding")
+    assert "bad.type" in now["detail"]
+    time.sleep(2)
+    now = stage.stats()
+    assert 100 <= now["parked"] <= 200 and now["parked"] + now["backlog"] == 1001
+    assert types(read_queue(stage.broker, stage.queue, (), quiet=0.5)) == []
+    stage.broker.declare(stage.queue, binding="#")
+    report = stage.report()
+    assert report.exact(), report
+    wait_parked(stage, 0)
+
+
+def test_a_message_that_fits_no_broker_is_dead_and_redriven_when_it_fits(stage):
+    stage.pg.set(outbox_relay__max_message_size="64kB")
+    stage.pg.execute("SELECT outbox.emit('large', to_jsonb(repeat('x', 100000)))")
+    wait_parked(stage, 1, "state = 'dead' AND reason = 'unfit' AND attempts = 0")
+    stage.pg.execute("SELECT outbox.redrive('default')")
+    wait_parked(stage, 1, "state = 'dead' AND reason = 'unfit'")
+    stage.pg.set(outbox_relay__max_message_size="1MB")
+    stage.pg.execute("SELECT outbox.redrive('default')")
+    wait_parked(stage, 0)
+    (message,) = read_queue(stage.broker, stage.queue, (), quiet=1)
+    assert len(message.envelope["payload"]) == 100_000
+    assert "outbox-late" not in message.headers, "an unordered event has no order to break"
+
+
+# By hand
+
+@pytest.mark.server(connected=False)
+def test_a_skipped_event_of_the_log_is_never_sent_and_its_key_goes_on(stage):
+    for number in range(3):
+        emit(stage, f"thing.{number}", "1")
+    ids = [row[0] for row in stage.pg.execute("SELECT id FROM outbox.event ORDER BY id")]
+    stage.pg.execute("SELECT outbox.skip('default', %s, 'it breaks the consumer')", (ids[1],))
+    assert stage.pg.value("SELECT outbox.discard('default')") == 0, "or the lane would send it after all"
+    stage.connect_broker()
+    assert types(read_queue(stage.broker, stage.queue, (), quiet=3)) == ["thing.0", "thing.2"]
+    error = stage.pg.value("SELECT last_error FROM outbox.parked WHERE state = 'dead' AND reason = 'skipped'")
+    assert error == "skipped by postgres: it breaks the consumer"
+    stage.wait_settled()
+    wait_until(lambda: stage.pg.value("SELECT outbox.discard('default')") == 1, 10, "the lane has passed it")
+
+
+def test_a_transaction_that_decides_about_parked_events_and_stays_open_stops_nobody(stage, only):
+    only("good.#")
+    emit(stage, "bad.type", "1")
+    wait_parked(stage, 1)
+    with stage.pg.connect(autocommit=False) as session:
+        session.execute("SELECT outbox.discard('default', id) FROM outbox.parked")
+        pid = stage.lane_pid()
+        emit(stage, "good.type", "2", count=100)
+        emit(stage, "bad.type", "3")
+        assert len(read_queue(stage.broker, stage.queue, (), quiet=3)) == 100
+        assert stage.lane_pid() == pid and stage.stats()["reconnects"] == 0
+        session.rollback()
+    wait_parked(stage, 2)
+    stage.broker.declare(stage.queue, binding="#")
+    wait_parked(stage, 0)
+    assert types(read_queue(stage.broker, stage.queue, (), quiet=1)) == ["bad.type", "bad.type"]
+
+
+# Crashes and speed
+
+@pytest.mark.parametrize("ordering", ["strict", "pipelined"])
+def test_kills_of_the_lane_while_routing_keys_come_and_go_lose_nothing_and_strict_keeps_the_order(stage, only, note, ordering):
+    alter(stage, f'{{"ordering": "{ordering}"}}')
+    with stage.pg.connect() as session:
+        workload.prepare(session)
+    writers = Writers(stage.pg, count=4, duration=12)
+    bindings = ["document.created", "document.updated", "document.deleted"]
+    for round in range(4):
+        _bind(stage, bindings, without=bindings[round % 3])
+        time.sleep(1.5)
+        stage.pg.kill(stage.lane_pid())
+        time.sleep(1.5)
+    writers.finish()
+    _bind(stage, bindings)
+    wait_until(lambda: not parked(stage) and stage.stats()["backlog"] == 0, 90, "everything is out")
+    report = stage.report()
+    note(report)
+    assert not report.lost and not report.phantom, report
+    if ordering == "strict":
+        assert report.nothing_wrong(), report
+
+
+def _bind(stage, bindings, without=None):
+    with stage.broker.connect() as connection:
+        channel = connection.channel()
+        channel.queue_unbind(stage.queue, "outbox", "#")
+        for binding in bindings:
+            bind = channel.queue_unbind if binding == without else channel.queue_bind
+            bind(stage.queue, "outbox", binding)
+
+
+@pytest.mark.server(connected=False)
+def test_one_in_a_thousand_refused_lets_all_others_through_at_full_speed(stage, broker, note):
+    """The refused ones go to a full queue of their own."""
+    fill(stage, "full.#")
+    broker.declare("other", binding="good.#")
+    try:
+        stage.pg.execute("SELECT outbox.emit(CASE WHEN i % 1000 = 0 THEN 'full.type' ELSE 'good.type' END, '{}', 'thing',"
+                         " (i % 5000)::text) FROM generate_series(1, 50000) AS i")
+        began = time.monotonic()
+        stage.connect_broker()
+        stage.wait_confirmed(48_000, timeout=60)
+        note(f"{48_000 / (time.monotonic() - began):.0f} events/s beside 50 refused ones")
+        wait_until(lambda: stage.stats()["backlog"] == 0, 30, "all is settled")
+        assert len(parked(stage, "reason = 'refused'")) == 5, "one for each key"
+        make_room(stage, "full.#")
+        stage.pg.execute("SELECT outbox.retry('default')")
+        wait_parked(stage, 0, timeout=30)
+        messages = read_queue(broker, "other", (), quiet=1, keep=False) + read_queue(broker, stage.queue, (), quiet=1, keep=False)
+        assert len(messages) == 50_000
+    finally:
+        broker.delete(queues=["other"])

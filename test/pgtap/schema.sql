@@ -6,10 +6,10 @@ SELECT no_plan();
 SELECT has_extension('outbox_relay');
 SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted', 'installation', 'relay', 'progress', 'parked']
                             || ARRAY(SELECT 'event_' || i FROM generate_series(0, 7) AS i));
-SELECT views_are('outbox', ARRAY['rules', 'stat_relay']);
+SELECT views_are('outbox', ARRAY['rules', 'stat_relay', 'blocked_keys']);
 SELECT functions_are('outbox', ARRAY['check_preload', 'refuse_foreign_row', 'skip_replicated_row', 'capture', 'track',
                                      'untrack', 'preview', 'capture_off', 'reconcile', 'rule_of', 'guard_rules', 'emit',
-                                     'start_keeper', 'alter_relay', 'resume', 'reclaim', 'stats', 'capture_stats']);
+                                     'start_keeper', 'alter_relay', 'resume', 'reclaim', 'retry', 'redrive', 'discard', 'skip', 'stats', 'capture_stats']);
 
 SELECT columns_are('outbox', 'event', ARRAY['id', 'xid', 'slice', 'event_id', 'event_type', 'entity_type', 'entity_id',
     'ordering_key', 'payload', 'workspace_id', 'project_id', 'initiator_id', 'initiator_type', 'schema_version',
