@@ -10,6 +10,7 @@ extern "C" {
 #include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 }
 
 namespace outbox::capture {
@@ -102,9 +103,11 @@ void hand_over(int place, SubTransactionId parent)
     remove(place);
 }
 
-// All subtransactions have ended: a table has one entry.
+// All subtransactions have ended: a table has one entry. A long reason goes into a TOAST table, which takes a snapshot,
+// and at this point of a commit there is none.
 void write_events()
 {
+    PushActiveSnapshot(GetTransactionSnapshot());
     ListCell *cell = nullptr;
     foreach (cell, off->tables) {
         const auto *table = static_cast<Uncaptured *>(lfirst(cell));
@@ -116,6 +119,7 @@ void write_events()
         event.payload = payload_of(*table);
         log::append(event);
     }
+    PopActiveSnapshot();
 }
 
 void on_transaction(XactEvent event, void *)
