@@ -1,4 +1,5 @@
 // The front door: the server loads the library here, and the parts are hooked up.
+#include "capture/trace_context.hpp"
 #include "log/append.hpp"
 #include "log/clock.hpp"
 #include "pg/extension.hpp"
@@ -72,7 +73,9 @@ void _PG_init()
         return;
 
     outbox::pg::mark_preloaded();
-    outbox::pg::settings::define(find_url_problem);
+    outbox::pg::settings::define(
+        find_url_problem, [](const char *text) { return outbox::capture::is_traceparent(text); },
+        [](const char *text) { return outbox::capture::is_tracestate(text); });
 
     previous_shmem_request = shmem_request_hook;
     shmem_request_hook = request_shmem;

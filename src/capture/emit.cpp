@@ -5,6 +5,7 @@
 //
 // Server regime.
 #include "capture/json_writer.hpp"
+#include "capture/trace_headers.hpp"
 #include "log/append.hpp"
 
 extern "C" {
@@ -156,6 +157,7 @@ log::NewEvent event_of_arguments(FunctionCallInfo fcinfo)
     check_entity(event);
     if (event.headers != nullptr)
         check_headers(event.headers);
+    event.headers = with_trace_headers(event.headers);
     return event;
 }
 

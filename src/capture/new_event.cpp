@@ -4,6 +4,7 @@
 #include "capture/payload.hpp"
 #include "capture/payload_limit.hpp"
 #include "capture/queries.hpp"
+#include "capture/trace_headers.hpp"
 #include "stats/capture_counts.hpp"
 
 extern "C" {
@@ -82,6 +83,7 @@ bool make_event(CapturePlan *plan, const Change &change, Relation table, Purpose
     event->entity_type = plan->entity_type;
     event->schema_version = plan->schema_version;
     event->initiator_type = initiator_type_of(*plan);
+    event->headers = trace_headers();
     if (change.operation == Operation::truncate) {
         event->payload = empty_payload();
         return true;

@@ -7,6 +7,7 @@
 #include "pg/compat.hpp"
 
 extern "C" {
+#include "access/parallel.h"
 #include "datatype/timestamp.h"
 #include "utils/guc.h"
 #include "utils/varlena.h"
@@ -14,6 +15,8 @@ extern "C" {
 
 namespace outbox::pg::settings {
 
+char *traceparent;
+char *tracestate;
 char *databases;
 int heartbeat;
 int connect_timeout;
@@ -53,6 +56,8 @@ char *shown_mask_salt;
 const char *real_amqp_url = "";
 const char *real_mask_salt = "";
 UrlCheck find_url_problem;
+FormCheck has_traceparent_form;
+FormCheck has_tracestate_form;
 
 char *copy_for_guc(const char *value)
 {
@@ -116,6 +121,27 @@ void assign_mask_salt(const char *, void *extra)
     real_mask_salt = static_cast<const char *>(extra);
 }
 
+// A value of another form is taken all the same: whatever sets it, the transaction's work is worth more. Events leave
+// it out, and who sets it by hand is told so.
+void tell_of_form(const char *name, const char *value, FormCheck has_form, GucSource source)
+{
+    if (source == PGC_S_SESSION && !InitializingParallelWorker && *value != '\0' && !has_form(value))
+        ereport(NOTICE, errmsg("\"%s\" is set to what is no W3C %s: events will not carry it", name,
+                               std::strchr(name, '.') + 1));
+}
+
+bool check_traceparent(char **new_value, void **, GucSource source)
+{
+    tell_of_form("outbox_relay.traceparent", *new_value, has_traceparent_form, source);
+    return true;
+}
+
+bool check_tracestate(char **new_value, void **, GucSource source)
+{
+    tell_of_form("outbox_relay.tracestate", *new_value, has_tracestate_form, source);
+    return true;
+}
+
 bool check_databases(char **new_value, void **, GucSource)
 {
     List *names = NIL;
@@ -167,9 +193,11 @@ const char *mask_salt()
     return real_mask_salt;
 }
 
-void define(UrlCheck check)
+void define(UrlCheck check, FormCheck traceparent_check, FormCheck tracestate_check)
 {
     find_url_problem = check;
+    has_traceparent_form = traceparent_check;
+    has_tracestate_form = tracestate_check;
 
     DefineCustomStringVariable("outbox_relay.amqp_url", "The broker: amqp://user:password@host:port/vhost.",
                                "Empty: no broker is set. The value is never shown.", &shown_amqp_url, "", PGC_SIGHUP,
@@ -177,6 +205,12 @@ void define(UrlCheck check)
     DefineCustomStringVariable("outbox_relay.mask_salt", "Secret that hashes of masked columns begin with.",
                                "Rules that mask by sha256 need it. The value is never shown.", &shown_mask_salt, "",
                                PGC_SIGHUP, GUC_SUPERUSER_ONLY, check_mask_salt, assign_mask_salt, nullptr);
+    DefineCustomStringVariable("outbox_relay.traceparent", "The trace that the session's events belong to.",
+                               "W3C Trace Context. Events carry it in their headers.", &traceparent, "", PGC_USERSET, 0,
+                               check_traceparent, nullptr, nullptr);
+    DefineCustomStringVariable("outbox_relay.tracestate", "What tracing systems add to outbox_relay.traceparent.",
+                               "W3C Trace Context. Events carry it in their headers.", &tracestate, "", PGC_USERSET, 0,
+                               check_tracestate, nullptr, nullptr);
     DefineCustomStringVariable("outbox_relay.databases", "Databases to relay from, separated by commas.",
                                "Empty: every database that has the extension.", &databases, "", PGC_SIGHUP, 0,
                                check_databases, nullptr, nullptr);

@@ -8,8 +8,11 @@ namespace outbox::pg::settings {
 // Says what is wrong with a URL; false: nothing. Both texts are palloc'd or static, and name no password.
 using UrlCheck = bool (*)(const char *url, const char **problem, const char **hint);
 
+// Whether a text is of the form that a setting asks for.
+using FormCheck = bool (*)(const char *text);
+
 // Registers the settings with the server. From _PG_init, in the postmaster.
-void define(UrlCheck check);
+void define(UrlCheck check, FormCheck traceparent_check, FormCheck tracestate_check);
 
 // The broker's URL with its password: never show it. Empty: no broker is set.
 // SHOW, pg_settings and the server's log see a constant in its place.
@@ -17,6 +20,10 @@ const char *amqp_url();
 
 // What hashes of masked values begin with: as secret as a password, and hidden like one. Empty: not set.
 const char *mask_salt();
+
+// The trace that a session's events belong to, as it was set: of any form. Empty: none.
+extern char *traceparent;
+extern char *tracestate;
 
 extern char *databases;        // comma-separated names; empty: every database that has the extension
 extern int heartbeat;          // seconds

@@ -137,6 +137,20 @@ def test_priority_expiration_and_correlation_id_are_sent_on_request_and_only_if_
     assert stage.stats()["last_error"] is None, "no channel was closed over them"
 
 
+def test_the_trace_of_a_transaction_arrives_as_headers(stage):
+    make_customer(stage)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with stage.pg.connect(autocommit=False) as session:
+        session.execute("SELECT set_config('outbox_relay.traceparent', %s, true)", (trace,))
+        session.execute("SET LOCAL outbox_relay.tracestate = 'rojo=1'; UPDATE customer SET name = 'traced'")
+        session.commit()
+        session.execute("UPDATE customer SET name = 'not traced'")
+        session.commit()
+    _, (traced, not_traced) = stage.read()
+    assert (traced.headers["traceparent"], traced.headers["tracestate"]) == (trace, "rojo=1")
+    assert not {"traceparent", "tracestate"} & not_traced.headers.keys()
+
+
 def test_bodies_are_utf8_whatever_the_encoding_of_the_database(stage):
     stage.pg.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
     with stage.pg.connect("latin", client_encoding="utf8") as session:
