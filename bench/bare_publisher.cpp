@@ -91,7 +91,7 @@ Connection connect(const AmqpUrl &url)
 {
     Connection connection(amqp_new_connection());
     amqp_socket_t *socket = amqp_tcp_socket_new(connection.get());
-    require(amqp_socket_open(socket, url.host.c_str(), url.port), "connect");
+    require(amqp_socket_open(socket, url.endpoints.front().host.c_str(), url.endpoints.front().port), "connect");
     require(amqp_login(connection.get(), url.vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, url.user.c_str(),
                        url.password.c_str()),
             "login");

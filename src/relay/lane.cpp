@@ -3,6 +3,9 @@
 //
 //   no broker set: unconfigured -> connecting -> a session -> lost or refused: backing off -> connecting ...
 //
+// Of several hosts it stays with one as long as that one works; after a failure it tries the others at once, in their
+// order, and backs off when all have failed.
+//
 // A broken broker costs nothing but time: no event is marked, no transaction is open while it waits.
 #include "pg/compat.hpp"
 #include "pg/extension.hpp"
@@ -54,6 +57,7 @@ class Lane {
   private:
     void connect_and_relay(const LaneConfig &config);
     void record_place();
+    bool another_host_is_left();
     void back_off(const std::string &problem, const std::string &hint = {});
     void rest(Backoff::Duration duration) const;
 
@@ -63,17 +67,24 @@ class Lane {
     LanePlace place_;
     Backoff backoff_{first_backoff, longest_backoff, static_cast<unsigned>(MyProcPid)};
     bool connected_before_ = false;
+    std::size_t endpoint_ = 0;         // of the hosts: the one to connect to
+    std::size_t endpoints_failed_ = 0; // in a row
+    std::size_t endpoints_ = 1;
 };
 
 void Lane::connect_and_relay(const LaneConfig &config)
 {
-    display_.broker(config.target.url.redacted());
-    display_.enter(stats::LaneState::connecting, config.target.url.redacted());
-    Session session(identity_, slot_, config, place_, display_);
+    const transport::AmqpUrl &url = config.target.url;
+    endpoints_ = url.endpoints.size();
+    const transport::Endpoint &endpoint = url.endpoints[endpoint_ %= endpoints_];
+    display_.broker(url.redacted(endpoint));
+    display_.enter(stats::LaneState::connecting, url.redacted(endpoint));
+    transport::AmqpPublisher publisher(config.target, endpoint);
     if (std::exchange(connected_before_, true))
         ++display_.counts().reconnects;
     backoff_.reset();
-    session.run();
+    endpoints_failed_ = 0;
+    Session(identity_, slot_, config, publisher, place_, display_).run();
 }
 
 void Lane::run()
@@ -82,6 +93,7 @@ void Lane::run()
         // The texts are kept, and the catch blocks closed, before the server is called again.
         std::string problem;
         std::string hint;
+        bool at_once = false;
         try {
             attend_server();
             const LaneConfig config = load_config(identity_);
@@ -101,11 +113,16 @@ void Lane::run()
         } catch (const OptionError &error) {
             problem = error.what();
             hint = error.hint();
+        } catch (const transport::Error &error) {
+            problem = error.what();
+            at_once = another_host_is_left();
         } catch (const std::exception &error) {
             problem = error.what();
         }
         record_place();
-        if (!problem.empty())
+        if (at_once)
+            display_.error(problem);
+        else if (!problem.empty())
             back_off(problem, hint);
     }
 }
@@ -123,6 +140,16 @@ void Lane::record_place()
     }
     if (!problem.empty())
         display_.error("progress was not recorded: " + problem);
+}
+
+// After a failure of the connection: turns to the next host. False: all have failed.
+bool Lane::another_host_is_left()
+{
+    ++endpoint_;
+    if (++endpoints_failed_ < endpoints_)
+        return true;
+    endpoints_failed_ = 0;
+    return false;
 }
 
 void Lane::back_off(const std::string &problem, const std::string &hint)

@@ -46,9 +46,9 @@ std::int64_t unix_microseconds()
 
 } // namespace
 
-Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &config, LanePlace &place,
-                 LaneDisplay &display)
-    : identity_(identity), slot_(slot), config_(config), place_(place), display_(display), publisher_(config.target),
+Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &config, transport::AmqpPublisher &publisher,
+                 LanePlace &place, LaneDisplay &display)
+    : identity_(identity), slot_(slot), config_(config), place_(place), display_(display), publisher_(publisher),
       wait_set_(publisher_.socket()), reader_(place.progress.position),
       claims_(place.progress.highest, config.ordering), parking_(config.parking, place.changes),
       pace_(config.max_in_flight, place.careful || !place.progress.position.outstanding.empty(),

@@ -28,8 +28,9 @@ class Session {
         reclaimed,    // outbox.reclaim() gave up the claims
     };
 
-    // Connects. Throws transport::Error.
-    Session(const LaneIdentity &identity, int slot, const LaneConfig &config, LanePlace &place, LaneDisplay &display);
+    // The publisher is connected, and outlives the session.
+    Session(const LaneIdentity &identity, int slot, const LaneConfig &config, transport::AmqpPublisher &publisher,
+            LanePlace &place, LaneDisplay &display);
     // Takes the session's position over into the place.
     ~Session();
 
@@ -88,7 +89,7 @@ class Session {
     LanePlace &place_;
     LaneDisplay &display_;
 
-    transport::AmqpPublisher publisher_;
+    transport::AmqpPublisher &publisher_;
     SendWatch watch_{publisher_};
     WaitSet wait_set_;
     log::WindowReader reader_;

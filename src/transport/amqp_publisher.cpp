@@ -38,8 +38,9 @@ struct Returning {
 struct AmqpPublisher::Impl {
     using Sink = std::function<void(const Outcome &)>;
 
-    explicit Impl(const Target &target)
-        : max_message_size(target.max_message_size), connection(open_session(target)), sender(state(), target.exchange)
+    Impl(const Target &target, const Endpoint &endpoint)
+        : max_message_size(target.max_message_size), connection(open_session(target, endpoint)),
+          sender(state(), target.exchange)
     {
     }
 
@@ -209,7 +210,10 @@ void AmqpPublisher::Impl::on_connection_close(const amqp_connection_close_t &met
     throw Error(Error::Kind::closed, "broker closed the connection: " + text);
 }
 
-AmqpPublisher::AmqpPublisher(const Target &target) : impl_(std::make_unique<Impl>(target)) {}
+AmqpPublisher::AmqpPublisher(const Target &target, const Endpoint &endpoint)
+    : impl_(std::make_unique<Impl>(target, endpoint))
+{
+}
 
 AmqpPublisher::~AmqpPublisher() = default;
 

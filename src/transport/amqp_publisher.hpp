@@ -37,9 +37,9 @@ struct Outcome {
 
 class AmqpPublisher {
   public:
-    // Connects, logs in, opens the channel, checks or declares the exchange, selects confirms. Throws Error
-    // (never with the password in its text) after connect_timeout at the latest.
-    explicit AmqpPublisher(const Target &target);
+    // Connects to one of the target's endpoints, logs in, opens the channel, checks or declares the exchange, selects
+    // confirms. Throws Error (never with the password in its text) after connect_timeout at the latest.
+    AmqpPublisher(const Target &target, const Endpoint &endpoint);
     ~AmqpPublisher(); // closes the socket without a word; see close()
     AmqpPublisher(const AmqpPublisher &) = delete;
     AmqpPublisher &operator=(const AmqpPublisher &) = delete;

@@ -43,7 +43,10 @@ Refusal refusal(const amqp_method_t &method)
 
 class Opening {
   public:
-    explicit Opening(const Target &target) : target_(target), deadline_(Clock::now() + target.connect_timeout) {}
+    Opening(const Target &target, const Endpoint &endpoint)
+        : target_(target), endpoint_(endpoint), deadline_(Clock::now() + target.connect_timeout)
+    {
+    }
 
     Connection open()
     {
@@ -73,7 +76,7 @@ class Opening {
     {
         // The server has initialised OpenSSL for itself, and no TLS is spoken here.
         amqp_set_initialize_ssl_library(0);
-        const int fd = connect_tcp(target_.url.host, target_.url.port, deadline_);
+        const int fd = connect_tcp(endpoint_.host, endpoint_.port, deadline_);
         connection_.reset(amqp_new_connection());
         amqp_socket_t *socket = connection_ ? amqp_tcp_socket_new(state()) : nullptr;
         if (socket == nullptr) {
@@ -107,7 +110,7 @@ class Opening {
 
     [[noreturn]] void throw_no_answer(int status) const
     {
-        const std::string who = "broker " + target_.url.host + " port " + std::to_string(target_.url.port);
+        const std::string who = "broker " + endpoint_.host + " port " + std::to_string(endpoint_.port);
         if (status == AMQP_STATUS_TIMEOUT || status == AMQP_STATUS_HEARTBEAT_TIMEOUT)
             throw Error(Error::Kind::unreachable,
                         who + " did not answer within " + std::to_string(target_.connect_timeout.count()) + " ms");
@@ -118,6 +121,7 @@ class Opening {
     }
 
     const Target &target_;
+    const Endpoint &endpoint_;
     Clock::time_point deadline_;
     Connection connection_;
 };
@@ -221,9 +225,9 @@ void Opening::declare_exchange()
 
 } // namespace
 
-Connection open_session(const Target &target)
+Connection open_session(const Target &target, const Endpoint &endpoint)
 {
-    return Opening(target).open();
+    return Opening(target, endpoint).open();
 }
 
 void throw_lost(int status)

@@ -7,9 +7,9 @@
 
 namespace outbox::transport {
 
-// Connects, logs in, opens publish_channel, checks or declares the exchange, selects confirms. Throws Error, never
-// with the password in its text.
-Connection open_session(const Target &target);
+// Connects to one of the target's endpoints, logs in, opens publish_channel, checks or declares the exchange, selects
+// confirms. Throws Error, never with the password in its text.
+Connection open_session(const Target &target, const Endpoint &endpoint);
 
 // For a status other than AMQP_STATUS_OK of a library call on an established connection.
 [[noreturn]] void throw_lost(int status);

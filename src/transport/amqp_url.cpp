@@ -13,7 +13,7 @@
 namespace outbox::transport {
 namespace {
 
-constexpr const char *form = "Write amqp://user:password@host:port/vhost.";
+constexpr const char *form = "Write amqp://user:password@host:port/vhost, with a comma between several host:port.";
 constexpr std::size_t short_string_max = 255;
 
 bool is_digit(char c)
@@ -176,29 +176,31 @@ std::string parse_host(std::string_view text)
     return host;
 }
 
-void parse_host_and_port(std::string_view text, AmqpUrl &url)
+Endpoint parse_endpoint(std::string_view text)
 {
+    Endpoint endpoint;
     std::string_view after_host;
     if (text.starts_with('[')) {
         const std::size_t end = text.find(']');
-        url.host = text.substr(1, end == std::string_view::npos ? 0 : end - 1);
+        endpoint.host = text.substr(1, end == std::string_view::npos ? 0 : end - 1);
         in6_addr address{};
-        if (inet_pton(AF_INET6, url.host.c_str(), &address) != 1)
+        if (inet_pton(AF_INET6, endpoint.host.c_str(), &address) != 1)
             throw UrlError("broker URL has an invalid IPv6 address", "Write it in brackets, like [::1].");
         after_host = text.substr(end + 1);
     } else {
         const std::size_t colon = std::min(text.find(':'), text.size());
         if (std::count(text.begin(), text.end(), ':') > 1)
-            throw UrlError("broker URL has more than one \":\" in its host and port",
+            throw UrlError("broker URL has more than one \":\" in a host and port",
                            "Write an IPv6 address in brackets, like [::1].");
-        url.host = parse_host(text.substr(0, colon));
+        endpoint.host = parse_host(text.substr(0, colon));
         after_host = text.substr(colon);
     }
     if (after_host.empty())
-        return;
+        return endpoint;
     if (after_host.front() != ':')
         throw UrlError("broker URL has text between its IPv6 address and its port", form);
-    url.port = parse_port(after_host.substr(1));
+    endpoint.port = parse_port(after_host.substr(1));
+    return endpoint;
 }
 
 std::string parse_vhost(std::string_view path)
@@ -217,6 +219,17 @@ std::string parse_vhost(std::string_view path)
 
 } // namespace
 
+std::vector<Endpoint> parse_endpoints(std::string_view text)
+{
+    std::vector<Endpoint> endpoints;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        endpoints.push_back(parse_endpoint(text.substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    return endpoints;
+}
+
 AmqpUrl parse_amqp_url(std::string_view text)
 {
     if (std::any_of(text.begin(), text.end(), [](char c) { return c == ' ' || is_control(c); }))
@@ -233,17 +246,17 @@ AmqpUrl parse_amqp_url(std::string_view text)
     const std::size_t at = authority.rfind('@');
     if (at != std::string_view::npos)
         parse_userinfo(authority.substr(0, at), url);
-    parse_host_and_port(authority.substr(at == std::string_view::npos ? 0 : at + 1), url);
+    url.endpoints = parse_endpoints(authority.substr(at == std::string_view::npos ? 0 : at + 1));
     if (slash != std::string_view::npos)
         url.vhost = parse_vhost(rest.substr(slash + 1));
     return url;
 }
 
-std::string AmqpUrl::redacted() const
+std::string AmqpUrl::redacted(const Endpoint &endpoint) const
 {
-    const bool literal = host.find(':') != std::string::npos;
-    return "amqp://" + encode(user) + "@" + (literal ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/" +
-           encode(vhost);
+    const bool literal = endpoint.host.find(':') != std::string::npos;
+    return "amqp://" + encode(user) + "@" + (literal ? "[" + endpoint.host + "]" : endpoint.host) + ":" +
+           std::to_string(endpoint.port) + "/" + encode(vhost);
 }
 
 } // namespace outbox::transport

@@ -241,8 +241,7 @@ TEST_F(AmqpConnectTest, AClosedPortIsUnreachable)
         ::close(knock);
     }
     transport::Target to;
-    to.url.host = "127.0.0.1";
-    to.url.port = port;
+    to.url.endpoints = {{"127.0.0.1", port}};
     to.url.password = "s3cret";
     const Error error = failure(to);
     EXPECT_EQ(error.kind(), Error::Kind::unreachable);
@@ -253,7 +252,7 @@ TEST_F(AmqpConnectTest, AClosedPortIsUnreachable)
 TEST_F(AmqpConnectTest, AHostThatDoesNotExistIsUnreachable)
 {
     transport::Target to;
-    to.url.host = "no-such-host.invalid";
+    to.url.endpoints = {{"no-such-host.invalid", 5672}};
     to.url.password = "s3cret";
     to.connect_timeout = 1s;
     const Error error = failure(to);

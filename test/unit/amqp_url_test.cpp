@@ -23,19 +23,22 @@ TEST_P(AcceptedUrl, IsTakenApart)
 
 INSTANTIATE_TEST_SUITE_P(
     AmqpUrl, AcceptedUrl,
-    testing::Values(Good{"amqp://host", {"guest", "guest", "host", 5672, "/"}},
-                    Good{"AMQP://host", {"guest", "guest", "host", 5672, "/"}},
-                    Good{"amqp://user:pass@host:10000/vhost", {"user", "pass", "host", 10000, "vhost"}},
-                    Good{"amqp://user:pass@host/%2F", {"user", "pass", "host", 5672, "/"}},
-                    Good{"amqp://user:pass@host/%2f%2F", {"user", "pass", "host", 5672, "//"}},
-                    Good{"amqp://user%61:%61pass@ho%61st:10000/v%2fhost", {"usera", "apass", "hoast", 10000, "v/host"}},
-                    Good{"amqp://u:p%40%3A%2F%3F%23%25@h", {"u", "p@:/?#%", "h", 5672, "/"}},
-                    Good{"amqp://u:p%20p@h", {"u", "p p", "h", 5672, "/"}},
-                    Good{"amqp://u:p@127.0.0.1:1", {"u", "p", "127.0.0.1", 1, "/"}},
-                    Good{"amqp://[::1]", {"guest", "guest", "::1", 5672, "/"}},
-                    Good{"amqp://u:p@[2001:db8::1]:65535/v", {"u", "p", "2001:db8::1", 65535, "v"}},
-                    Good{"amqp://u:p@my_broker-1.example.org/v", {"u", "p", "my_broker-1.example.org", 5672, "v"}},
-                    Good{"amqp://\xc3\xbc:p%C3%BC@h/\xc3\xbc", {"\xc3\xbc", "p\xc3\xbc", "h", 5672, "\xc3\xbc"}}));
+    testing::Values(
+        Good{"amqp://host", {"guest", "guest", {{"host", 5672}}, "/"}},
+        Good{"AMQP://host", {"guest", "guest", {{"host", 5672}}, "/"}},
+        Good{"amqp://user:pass@host:10000/vhost", {"user", "pass", {{"host", 10000}}, "vhost"}},
+        Good{"amqp://user:pass@host/%2F", {"user", "pass", {{"host", 5672}}, "/"}},
+        Good{"amqp://user:pass@host/%2f%2F", {"user", "pass", {{"host", 5672}}, "//"}},
+        Good{"amqp://user%61:%61pass@ho%61st:10000/v%2fhost", {"usera", "apass", {{"hoast", 10000}}, "v/host"}},
+        Good{"amqp://u:p%40%3A%2F%3F%23%25@h", {"u", "p@:/?#%", {{"h", 5672}}, "/"}},
+        Good{"amqp://u:p%20p@h", {"u", "p p", {{"h", 5672}}, "/"}},
+        Good{"amqp://u:p@127.0.0.1:1", {"u", "p", {{"127.0.0.1", 1}}, "/"}},
+        Good{"amqp://[::1]", {"guest", "guest", {{"::1", 5672}}, "/"}},
+        Good{"amqp://u:p@[2001:db8::1]:65535/v", {"u", "p", {{"2001:db8::1", 65535}}, "v"}},
+        Good{"amqp://u:p@my_broker-1.example.org/v", {"u", "p", {{"my_broker-1.example.org", 5672}}, "v"}},
+        Good{"amqp://\xc3\xbc:p%C3%BC@h/\xc3\xbc", {"\xc3\xbc", "p\xc3\xbc", {{"h", 5672}}, "\xc3\xbc"}},
+        Good{"amqp://a,b:1,[::1]:2,c", {"guest", "guest", {{"a", 5672}, {"b", 1}, {"::1", 2}, {"c", 5672}}, "/"}},
+        Good{"amqp://u:p@a:1,b:2/v", {"u", "p", {{"a", 1}, {"b", 2}}, "v"}}));
 
 struct Bad {
     const char *text;
@@ -96,10 +99,13 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"amqp://u:s3cret@host:-1", "invalid port", "65535"},
         Bad{"amqp://u:s3cret@host:+1", "invalid port", "65535"},
         Bad{"amqp://u:s3cret@host:5672x", "invalid port", "65535"},
-        Bad{"amqp://u:s3cret@::1", "more than one \":\" in its host", "[::1]"},
+        Bad{"amqp://u:s3cret@::1", "more than one \":\" in a host", "[::1]"},
         Bad{"amqp://u:s3cret@ho_st!/v", "invalid host", "name"}, Bad{"amqp://u:s3cret@ho%2Fst", "invalid host", "name"},
         Bad{"amqp://u:s3cret@[::1", "IPv6", "[::1]"}, Bad{"amqp://u:s3cret@[]", "IPv6", "[::1]"},
         Bad{"amqp://u:s3cret@[host]", "IPv6", "[::1]"}, Bad{"amqp://u:s3cret@[127.0.0.1]", "IPv6", "[::1]"},
+        Bad{"amqp://u:s3cret@a,", "no host", "comma"}, Bad{"amqp://u:s3cret@a,,b/v", "no host", "comma"},
+        Bad{"amqp://u:s3cret@a,b:x/v", "invalid port", "5672"},
+        Bad{"amqp://u:s3,cret@a@b/v", "more than one \"@\"", "%40"},
         Bad{"amqp://u:s3cret@[::1]5672", "between its IPv6 address and its port", "amqp://"},
         Bad{"amqp://u:s3cret@h/v?heartbeat=5", "\"heartbeat\"", "outbox_relay.heartbeat"},
         Bad{"amqp://u:s3cret@h?connection_timeout=5&x=y", "\"connection_timeout\"", "outbox_relay.connect_timeout"},
@@ -117,9 +123,14 @@ TEST(AmqpUrl, RefusesNamesThatTheProtocolCannotCarry)
 
 TEST(AmqpUrl, ShowsEverythingButThePassword)
 {
-    EXPECT_EQ(parse_amqp_url("amqp://us%3Aer:s3cret@host:99/v%2Fh").redacted(), "amqp://us%3Aer@host:99/v%2Fh");
-    EXPECT_EQ(parse_amqp_url("amqp://u:s3cret@[::1]").redacted(), "amqp://u@[::1]:5672/%2F");
-    EXPECT_EQ(parse_amqp_url("amqp://\xc3\xbc:s3cret@h").redacted(), "amqp://%C3%BC@h:5672/%2F");
+    const auto shown = [](const char *text) {
+        const AmqpUrl url = parse_amqp_url(text);
+        return url.redacted(url.endpoints.back());
+    };
+    EXPECT_EQ(shown("amqp://us%3Aer:s3cret@host:99/v%2Fh"), "amqp://us%3Aer@host:99/v%2Fh");
+    EXPECT_EQ(shown("amqp://u:s3cret@[::1]"), "amqp://u@[::1]:5672/%2F");
+    EXPECT_EQ(shown("amqp://\xc3\xbc:s3cret@h"), "amqp://%C3%BC@h:5672/%2F");
+    EXPECT_EQ(shown("amqp://u:s3cret@a,b:2"), "amqp://u@b:2/%2F");
 }
 
 } // namespace

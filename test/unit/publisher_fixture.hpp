@@ -19,7 +19,11 @@ using namespace std::chrono_literals;
 
 class PublisherTest : public testing::Test {
   protected:
-    using AmqpPublisher = transport::AmqpPublisher;
+    // Connected to the first endpoint.
+    class AmqpPublisher : public transport::AmqpPublisher {
+      public:
+        explicit AmqpPublisher(const transport::Target &to) : transport::AmqpPublisher(to, to.url.endpoints.front()) {}
+    };
     using Clock = transport::Clock;
     using Error = transport::Error;
     using Message = transport::Message;
@@ -41,8 +45,7 @@ class PublisherTest : public testing::Test {
     static transport::Target target(const FakeBroker &broker)
     {
         transport::Target made;
-        made.url.host = "127.0.0.1";
-        made.url.port = broker.port();
+        made.url.endpoints = {{"127.0.0.1", broker.port()}};
         made.exchange = "outbox";
         made.connection_name = "unit test";
         made.heartbeat = 1s;
