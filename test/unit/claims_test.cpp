@@ -95,6 +95,41 @@ TEST_F(ClaimsTest, WhatCameBackIsFirstAgainAndStillBlocksItsKey)
     EXPECT_EQ(publish_all(), Ids({1, 4}));
 }
 
+TEST_F(ClaimsTest, PipelinedOnesOfAKeyAreOutTogetherAndKnowWhenTheyAreOvertaken)
+{
+    claims_ = Claims(log::EventId{0}, Ordering::pipelined);
+    for (const std::int64_t id : {1, 2, 3})
+        add(id, key_a);
+    EXPECT_EQ(publish_all(), Ids({1, 2, 3}));
+    claims_.confirmed(2);
+    EXPECT_TRUE(claims_.overtaken(1));
+    EXPECT_FALSE(claims_.overtaken(3));
+}
+
+TEST_F(ClaimsTest, WhatIsSetAsideTakesWithItWhatIsBehindItAndNotInFlight)
+{
+    add(1, key_a);
+    add(2, key_b);
+    add(3, key_a);
+    add(4, key_a);
+    publish_all();
+    EXPECT_EQ(claims_.with_followers(1), std::vector<Seq>({1, 3, 4}));
+    EXPECT_EQ(claims_.with_followers(2), std::vector<Seq>({2}));
+}
+
+TEST_F(ClaimsTest, ThePositionNeedNotComeBackForParkedOnes)
+{
+    Claim claim;
+    claim.id = {20};
+    claim.parked = true;
+    add(10);
+    claims_.add(std::move(claim));
+    claims_.add_settled({25});
+    add(30);
+    EXPECT_EQ(claims_.outstanding().text(), "{[10,11),[30,31)}");
+    EXPECT_EQ(claims_.unsettled(), 3U);
+}
+
 TEST_F(ClaimsTest, OnlyWhatWasPublishedBeforeIsARepeat)
 {
     add(1);

@@ -168,8 +168,8 @@ class Walk {
 
     std::size_t count(Place place) const
     {
-        return static_cast<std::size_t>(
-            std::count_if(events_.begin(), events_.end(), [&](const auto &each) { return each.second.place == place; }));
+        return static_cast<std::size_t>(std::count_if(events_.begin(), events_.end(),
+                                                      [&](const auto &each) { return each.second.place == place; }));
     }
     std::size_t parked_count() const { return count(Place::parked) + count(Place::loaded); }
     std::size_t blocking_count() const { return count(Place::blocking); }
@@ -177,7 +177,8 @@ class Walk {
     std::size_t unloaded_of(std::uint64_t key) const
     {
         return static_cast<std::size_t>(std::count_if(events_.begin(), events_.end(), [&](const auto &each) {
-            return each.second.key == key && (each.second.place == Place::parked || each.second.place == Place::blocking);
+            return each.second.key == key &&
+                   (each.second.place == Place::parked || each.second.place == Place::blocking);
         }));
     }
 
