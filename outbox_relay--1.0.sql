@@ -392,7 +392,7 @@ CREATE FUNCTION outbox.discard(relay text, id bigint DEFAULT NULL, reason text D
     LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_discard';
 COMMENT ON FUNCTION outbox.discard(text, bigint, text) IS
-    'Removes dead events of the relay (id null: all), or the one with that id, parked or dead: they are never sent. The server''s log keeps who did it, and why; reason null: none given. Returns how many. Errors: undefined_object, object_not_in_prerequisite_state if there is no such event, or it is skipped and the relay has yet to pass it.';
+    'Removes dead events of the relay (id null: all), or the one with that id, parked or dead: they are never sent. The server''s log keeps who did it, and why; reason null: none given. Returns how many. Errors: undefined_object, object_not_in_prerequisite_state if there is no such event, or it was skipped and the relay has yet to pass it in the log.';
 
 CREATE FUNCTION outbox.skip(relay text, id bigint, reason text) RETURNS void
     LANGUAGE c SET search_path = pg_catalog, pg_temp

@@ -91,20 +91,29 @@ std::int64_t redrive(const std::string &relay, const Id &id)
     return count;
 }
 
-// Without an id: all that are dead. A skipped event stays until the relay has passed it in the log: without its row, it
-// would be sent.
+[[noreturn]] void refuse_discard(const std::string &relay, const std::string &relay_id, std::int64_t id)
+{
+    if (pg::query("SELECT FROM outbox.parked WHERE relay_id = $1::integer AND id = $2::bigint",
+                  {relay_id, std::to_string(id)})
+            .empty())
+        refuse(relay, id, "is not parked or dead", ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+               "outbox.parked lists parked and dead events; outbox.skip() gives up one that is still in the log.");
+    refuse(relay, id, "was skipped before the relay had come to it", ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+           "Its row is what keeps the relay from sending it: discard it when the relay has passed it in the log.");
+}
+
+// Without an id: all that are dead. One that was skipped in the log stays until the relay has passed it there: without
+// its row, it would be sent.
 std::int64_t discard(const std::string &relay, const Id &id, const pg::Value &reason)
 {
     const std::string relay_id = lock_relay(relay);
-    const std::int64_t count = count_of(
-        "DELETE FROM outbox.parked AS e WHERE relay_id = $1::integer"
-        " AND CASE WHEN $2::bigint IS NULL THEN state = 'dead' ELSE id = $2::bigint END"
-        " AND NOT (reason = 'skipped' AND EXISTS (SELECT FROM outbox.event WHERE id = e.id) AND " UNSETTLED ")",
-        {relay_id, text_of(id)});
+    const std::int64_t count =
+        count_of("DELETE FROM outbox.parked AS e WHERE relay_id = $1::integer"
+                 " AND CASE WHEN $2::bigint IS NULL THEN state = 'dead' ELSE id = $2::bigint END"
+                 " AND NOT (EXISTS (SELECT FROM outbox.event WHERE id = e.id) AND " UNSETTLED ")",
+                 {relay_id, text_of(id)});
     if (id && count == 0)
-        refuse(relay, *id, "is not parked or dead, or is skipped and yet to be passed",
-               ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-               "outbox.parked lists parked and dead events; outbox.skip() gives up one that is still in the log.");
+        refuse_discard(relay, relay_id, *id);
     pg::query("UPDATE outbox.relay SET discarded = discarded + $2::bigint WHERE relay_id = $1::integer",
               {relay_id, std::to_string(count)});
     if (count > 0)

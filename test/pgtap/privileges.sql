@@ -36,6 +36,11 @@ SELECT throws_ok('SELECT * FROM outbox.event', '42501', NULL, 'pg_monitor does n
 SELECT throws_ok('SELECT * FROM outbox.capture_failure', '42501', NULL, 'nor failures: they hold rows, too, and unmasked');
 SELECT throws_ok($$SELECT outbox.reconcile('pg_class')$$, '42501', NULL, 'pg_monitor does not reconcile');
 SELECT throws_ok('SELECT outbox.reclaim()', '42501', NULL, 'pg_monitor does not reclaim');
+SELECT throws_ok('SELECT * FROM outbox.parked', '42501', NULL, 'nor read parked events: they hold the rows of tables, too');
+SELECT throws_ok('SELECT * FROM outbox.blocked_keys', '42501', NULL, 'nor the keys that wait');
+SELECT throws_ok(format('SELECT %s', call), '42501', NULL, format('nor call %s', call))
+  FROM unnest(ARRAY[$$outbox.retry('default')$$, $$outbox.redrive('default')$$, $$outbox.discard('default')$$,
+                    $$outbox.skip('default', 1, 'x')$$]) AS call;
 RESET ROLE;
 
 SET ROLE outbox_test_nobody;
