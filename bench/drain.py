@@ -12,6 +12,7 @@ from harness.waiting import wait_until
 
 EVENTS = 100_000
 WINDOW = 4096
+BATCH = 50
 QUEUE = "bench"
 EXCHANGE = "outbox"
 
@@ -59,6 +60,14 @@ def bare_round(broker, publisher, size):
     return out["messages_per_second"], out["cpu_us_per_message"]
 
 
+def batch_round(pg, broker):
+    """The same backlog with BATCH events to a message: (events/s, CPU us per event)."""
+    pg.execute("SELECT outbox.alter_relay('default', %s)", (json.dumps({"body": "batch", "batch_events": BATCH}),))
+    figures = relay_round(pg, broker)
+    pg.execute("""SELECT outbox.alter_relay('default', '{"body": null}')""")
+    return figures
+
+
 def body_size(broker):
     """The size of the bodies that the relay has just sent."""
     return len(read_queue(broker, QUEUE, ())[0].body)
@@ -75,15 +84,19 @@ def run(pg, broker, publisher, rounds):
     relay_round(pg, broker)     # warms both servers up, and gives the size of a body
     size = body_size(broker)
 
-    relay, bare = [], []
+    relay, bare, batch = [], [], []
     for _ in range(rounds):
         bare.append(bare_round(broker, publisher, size))
         relay.append(relay_round(pg, broker))
+        batch.append(batch_round(pg, broker))
     relay_rate, relay_cpu = (median(side) for side in zip(*relay))
+    batch_rate, batch_cpu = (median(side) for side in zip(*batch))
     bare_rate, bare_cpu = (median(side) for side in zip(*bare))
     print(f"Draining {EVENTS:,} events of {size} bytes, {WINDOW} in flight, medians of {rounds} alternating rounds\n")
-    print("| publisher | messages/s | own CPU per message |")
+    print("| publisher | events/s | own CPU per event |")
     print("|---|---|---|")
     print(f"| bare librabbitmq | {bare_rate:,.0f} | {bare_cpu:.1f} us |")
     print(f"| outbox_relay, lane worker | {relay_rate:,.0f} | {relay_cpu:.1f} us |")
-    print(f"| ratio | {relay_rate / bare_rate:.2f} | {relay_cpu / bare_cpu:.2f} |\n", flush=True)
+    print(f"| outbox_relay, {BATCH} events to a message | {batch_rate:,.0f} | {batch_cpu:.1f} us |")
+    print(f"| ratio | {relay_rate / bare_rate:.2f} | {relay_cpu / bare_cpu:.2f} |")
+    print(f"| ratio, {BATCH} events to a message | {batch_rate / bare_rate:.2f} | {batch_cpu / bare_cpu:.2f} |\n", flush=True)

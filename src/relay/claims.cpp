@@ -82,19 +82,34 @@ std::optional<Seq> Claims::next_ready()
     return std::nullopt;
 }
 
+std::optional<Seq> Claims::next_waiting(Seq seq) const
+{
+    const Seq next = claim(seq).next_of_key;
+    return next != 0 && claim(next).state == Claim::State::waiting ? std::optional(next) : std::nullopt;
+}
+
+void Claims::gathered(Seq seq)
+{
+    (*this)[seq].state = Claim::State::gathered;
+}
+
 void Claims::published(Seq seq)
 {
     Claim &claim = (*this)[seq];
     claim.state = Claim::State::in_flight;
     claim.out_before = true;
     bytes_in_flight_ += claim.bytes;
-    ready_.pop(); // only the first ready claim is published
 }
 
 void Claims::came_back(Seq seq)
 {
-    bytes_in_flight_ -= (*this)[seq].bytes;
-    make_ready(seq);
+    Claim &claim = (*this)[seq];
+    if (claim.state == Claim::State::in_flight)
+        bytes_in_flight_ -= claim.bytes;
+    if (ordering_ == Ordering::strict && claim.key && chains_.find(*claim.key)->second.first != seq)
+        claim.state = Claim::State::waiting;
+    else
+        make_ready(seq);
 }
 
 void Claims::settled(Seq seq)

@@ -5,6 +5,7 @@
 //
 //   waiting    another of its key is before it
 //   ready      may be published
+//   gathered   the same, and chosen for a message of several (batches.hpp) that has not gone out yet
 //   in flight  published, its outcome not known
 //   settled    done, or set aside; it stays until all before it are, so that outstanding() knows the gaps
 //
@@ -37,7 +38,7 @@ using OrderingKey = std::optional<std::uint64_t>;
 OrderingKey ordering_key_of(const log::EventView &event);
 
 struct Claim {
-    enum class State : std::uint8_t { waiting, ready, in_flight, settled };
+    enum class State : std::uint8_t { waiting, ready, gathered, in_flight, settled };
 
     log::EventId id;
     OrderingKey key;
@@ -46,6 +47,7 @@ struct Claim {
     bool parked = false;         // read from outbox.parked
     bool late = false;           // a later one of its key may be out: its message says so
     Seq next_of_key = 0;         // 0: it is the last of its key
+    std::uint32_t at_most = 0;   // its message may carry so many events; 0: any number
     std::size_t bytes = 0;       // of the message
     std::int64_t created_at = 0; // microseconds since 1970
     std::chrono::steady_clock::time_point claimed_at;
@@ -74,9 +76,15 @@ class Claims {
     // The first ready claim in reading order; nullopt: none. It stays ready.
     std::optional<Seq> next_ready();
     Claim &operator[](Seq seq) { return claims_[seq - first_]; }
+    const Claim &operator[](Seq seq) const { return claims_[seq - first_]; }
 
-    void published(Seq seq); // ready -> in flight
-    void came_back(Seq seq); // in flight -> ready
+    // The one behind it of its key, if that waits: it may go with it in one message.
+    std::optional<Seq> next_waiting(Seq seq) const;
+    bool gathered_still(Seq seq) const { return seq >= first_ && claim(seq).state == Claim::State::gathered; }
+
+    void gathered(Seq seq);  // ready -> gathered
+    void published(Seq seq); // ready or gathered, or waiting behind one in the same message -> in flight
+    void came_back(Seq seq); // gathered or in flight -> ready, or waiting behind one of its key that came back
     void settled(Seq seq);   // any -> settled; the next of its key becomes ready
     void confirmed(Seq seq); // in flight -> settled: a delivery that earlier ones of its key may come behind of
 
@@ -124,7 +132,7 @@ class Claims {
 
     static bool at_rest(const Claim &claim)
     {
-        return claim.state == Claim::State::waiting || claim.state == Claim::State::ready;
+        return claim.state != Claim::State::in_flight && claim.state != Claim::State::settled;
     }
     const Claim &claim(Seq seq) const { return claims_[seq - first_]; }
     void make_ready(Seq seq);
@@ -134,7 +142,7 @@ class Claims {
     Ordering ordering_;
     Seq first_ = 1; // of claims_.front()
     std::deque<Claim> claims_;
-    // Holds every ready claim, and some that were settled since.
+    // Holds every ready claim, and some that are not ready any more.
     std::priority_queue<Seq, std::vector<Seq>, std::greater<>> ready_;
     std::unordered_map<std::uint64_t, Chain> chains_; // of every key with an unsettled claim
     std::size_t unsettled_ = 0;

@@ -7,9 +7,8 @@ namespace outbox::relay {
 namespace {
 constexpr std::string_view envelope_version = "1.0";
 constexpr std::size_t envelope_overhead = 512; // more than keys and short fields need
-} // namespace
 
-void append_envelope(std::string &json, const log::EventView &event)
+void append_members(std::string &json, const log::EventView &event)
 {
     json.reserve(json.size() + event.payload.size() + envelope_overhead);
     json += "{\"version\":";
@@ -28,6 +27,21 @@ void append_envelope(std::string &json, const log::EventView &event)
     append_json_member(json, "schema_version", event.schema_version);
     append_json_member(json, "transaction_id", std::to_string(event.xid));
     append_json_member(json, "created_at", timestamp_text(event.created_at));
+}
+
+} // namespace
+
+void append_envelope(std::string &json, const log::EventView &event)
+{
+    append_members(json, event);
+    json += '}';
+}
+
+void append_envelope_with_headers(std::string &json, const log::EventView &event)
+{
+    append_members(json, event);
+    json += ",\"headers\":";
+    json += event.headers.value_or("null");
     json += '}';
 }
 

@@ -58,6 +58,9 @@ LaneConfig load_config(const LaneIdentity &identity)
         config.log = load_log_identity();
     });
     const RelayOptions &options = config.options;
+    config.batch = {.events = static_cast<std::size_t>(options.batch_events),
+                    .bytes = static_cast<std::size_t>(options.batch_body_size),
+                    .linger = std::chrono::milliseconds(options.linger)};
     config.batch_size = options.batch_size.value_or(settings::batch_size);
     config.max_in_flight = static_cast<std::size_t>(options.max_in_flight.value_or(settings::max_in_flight));
     config.max_in_flight_bytes = settings::kilobytes(settings::max_in_flight_size);

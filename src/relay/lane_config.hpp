@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pg/postgres.hpp"
+#include "relay/batches.hpp"
 #include "relay/log_identity.hpp"
 #include "relay/options.hpp"
 #include "relay/parking.hpp"
@@ -20,6 +21,7 @@ struct LaneConfig {
     transport::Target target;
     RelayOptions options;
     LogIdentity log;
+    BatchLimits batch;
     std::int64_t batch_size = 0;
     std::size_t max_in_flight = 0;
     std::size_t max_in_flight_bytes = 0;

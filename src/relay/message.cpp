@@ -4,6 +4,7 @@
 #include "relay/envelope.hpp"
 #include "relay/header_object.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -73,6 +74,9 @@ void set_body(transport::Message &message, const EventView &event, const RelayOp
     case Body::envelope:
         append_envelope(message.body, event);
         break;
+    case Body::batch:
+        append_envelope_with_headers(message.body, event);
+        break;
     case Body::payload:
         message.body = event.payload;
         break;
@@ -98,9 +102,39 @@ transport::Message make_message(const EventView &event, const RelayOptions &opti
     message.app_id = options.app_id;
     message.timestamp = timestamp_property(event.created_at);
     set_properties_on_request(message, event, options);
-    add_headers(message, event, log);
+    if (options.body != Body::batch) // those of its parts are in their envelopes
+        add_headers(message, event, log);
     set_body(message, event, options, log);
     return message;
+}
+
+transport::Message make_batch(const std::vector<const transport::Message *> &parts, const LogIdentity &log)
+{
+    const transport::Message &first = *parts.front();
+    transport::Message batch;
+    batch.routing_key = first.routing_key;
+    batch.message_id = first.message_id;
+    batch.content_type = first.content_type;
+    batch.app_id = first.app_id;
+    batch.correlation_id = first.correlation_id;
+    batch.expiration = first.expiration;
+    batch.priority = first.priority;
+    batch.timestamp = first.timestamp;
+    if (std::all_of(parts.begin(), parts.end(), [&](const auto *part) { return part->type == first.type; }))
+        batch.type = first.type;
+    batch.headers = {{"outbox-epoch", log.epoch}, {"outbox-batch", static_cast<std::int64_t>(parts.size())}};
+    batch.headers.insert(batch.headers.end(), first.headers.begin(), first.headers.end()); // outbox-late of a lone one
+
+    std::size_t size = 2;
+    for (const auto *part : parts)
+        size += part->body.size() + 1;
+    batch.body.reserve(size);
+    for (const auto *part : parts) {
+        batch.body += batch.body.empty() ? '[' : ',';
+        batch.body += part->body;
+    }
+    batch.body += ']';
+    return batch;
 }
 
 } // namespace outbox::relay

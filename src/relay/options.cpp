@@ -142,6 +142,21 @@ void set_batch_size(RelayOptions &options, const Option &option)
     options.batch_size = whole_number(option, "events", 1, 100'000);
 }
 
+void set_batch_events(RelayOptions &options, const Option &option)
+{
+    options.batch_events = whole_number(option, "events", 1, 10'000);
+}
+
+void set_batch_body_size(RelayOptions &options, const Option &option)
+{
+    options.batch_body_size = whole_number(option, "bytes", 1, 512 * 1024 * 1024);
+}
+
+void set_linger(RelayOptions &options, const Option &option)
+{
+    options.linger = whole_number(option, "milliseconds", 0, 60'000);
+}
+
 void set_confirm_timeout(RelayOptions &options, const Option &option)
 {
     options.confirm_timeout = whole_number(option, "milliseconds", 1'000, INT_MAX);
@@ -179,6 +194,8 @@ void set_on_dead(RelayOptions &options, const Option &option)
 
 constexpr auto known_keys = std::to_array<Key>({
     {"app_id", "string", set_app_id},
+    {"batch_body_size", "number", set_batch_body_size},
+    {"batch_events", "number", set_batch_events},
     {"batch_size", "number", set_batch_size},
     {"body", "string", set_body},
     {"confirm_timeout", "number", set_confirm_timeout},
@@ -187,6 +204,7 @@ constexpr auto known_keys = std::to_array<Key>({
     {"exchange", "string", set_exchange},
     {"exchange_type", "string", set_exchange_type},
     {"expiration", "number or string", set_expiration},
+    {"linger", "number", set_linger},
     {"max_attempts", "number", set_max_attempts},
     {"max_in_flight", "number", set_max_in_flight},
     {"max_parked", "number", set_max_parked},

@@ -21,8 +21,9 @@ struct Option {
     std::string text;
 };
 
-enum class Body { envelope, payload, cloudevents, cloudevents_binary };
-constexpr std::array<std::string_view, 4> body_names{"envelope", "payload", "cloudevents", "cloudevents-binary"};
+enum class Body { envelope, payload, cloudevents, cloudevents_binary, batch };
+constexpr std::array<std::string_view, 5> body_names{"envelope", "payload", "cloudevents", "cloudevents-binary",
+                                                     "batch"};
 
 struct RelayOptions {
     std::string exchange = "outbox";
@@ -35,6 +36,9 @@ struct RelayOptions {
     Body body = Body::envelope;
     std::string source;                  // of CloudEvents, a URI reference; "": the log's UUID as a URN
     std::string app_id = "outbox_relay"; // "": not sent
+    int batch_events = 50;               // these three: of the body "batch"
+    int batch_body_size = 1024 * 1024;   // bytes
+    int linger = 5;                      // milliseconds
     // These: instead of the setting of the same name.
     std::optional<int> max_in_flight;
     std::optional<int> batch_size;

@@ -50,7 +50,7 @@ Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &confi
                  LanePlace &place, LaneDisplay &display)
     : identity_(identity), slot_(slot), config_(config), place_(place), display_(display), publisher_(publisher),
       wait_set_(publisher_.socket()), reader_(place.progress.position),
-      claims_(place.progress.highest, config.ordering), parking_(config.parking, place.changes),
+      claims_(place.progress.highest, config.ordering), batches_(config.batch), parking_(config.parking, place.changes),
       pace_(config.max_in_flight, place.careful || !place.progress.position.outstanding.empty(),
             Backoff(probe_after_first, probe_after_most, static_cast<unsigned>(MyProcPid))),
       reclaims_seen_(lane_entry(slot).reclaim_requests), relay_changes_seen_(relay_changes())
@@ -142,6 +142,14 @@ void Session::take_outcomes()
 
 void Session::take_outcome(const Outcome &outcome)
 {
+    stats::LaneStats &counts = display_.counts();
+    counts.confirmed += outcome.kind == Outcome::Kind::confirmed ? 1 : 0;
+    counts.returned += outcome.kind == Outcome::Kind::returned ? 1 : 0;
+    counts.refused += outcome.kind == Outcome::Kind::refused ? 1 : 0;
+    if (outcome.kind == Outcome::Kind::confirmed)
+        pace_.confirmed();
+    if (config_.options.body == Body::batch)
+        return take_batch_outcome(outcome);
     const Seq seq = outcome.token;
     switch (outcome.kind) {
     case Outcome::Kind::confirmed:
@@ -160,10 +168,8 @@ void Session::take_confirm(Seq seq)
 {
     stats::LaneStats &counts = display_.counts();
     const Claim &claim = claims_[seq];
-    ++counts.confirmed;
     counts.order_breaks += claim.late ? 1 : 0;
     counts.delays.add(unix_microseconds() - claim.created_at);
-    pace_.confirmed();
     if (!parking_.empty()) {
         parking_.delivered(event_of(seq), wall_now());
         if (config_.ordering == Ordering::pipelined)
@@ -205,6 +211,8 @@ void Session::publish_what_is_allowed()
 // Returns false if no claim is ready.
 bool Session::publish_next()
 {
+    if (config_.options.body == Body::batch)
+        return publish_next_batch();
     const auto seq = claims_.next_ready();
     if (!seq)
         return false;
@@ -380,6 +388,8 @@ long Session::wait_limit() const
                                                      std::chrono::milliseconds(settings::poll_interval_max)));
     if (pace_.state() == Pace::State::holding && publisher_.in_flight() == 0)
         due = std::min(due, std::max(pace_.probe_at(), Clock::now()));
+    if (const auto batch = batches_.due(); batch && hungry_)
+        due = std::min(due, std::max(*batch, Clock::now()));
     if (hungry_)
         due = std::min(due, next_load());
     if (!place_.recorded)

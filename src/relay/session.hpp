@@ -3,6 +3,7 @@
 #pragma once
 
 #include "log/window.hpp"
+#include "relay/batches.hpp"
 #include "relay/claims.hpp"
 #include "relay/lane_config.hpp"
 #include "relay/lane_display.hpp"
@@ -17,6 +18,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace outbox::relay {
 
@@ -67,6 +70,18 @@ class Session {
     long wait_limit() const;
     void update_place();
 
+    // Messages of several events (session_batch.cpp).
+    struct SentBatch {
+        std::vector<Seq> claims; // in the order of the message
+        transport::Message message;
+    };
+    bool publish_next_batch();
+    std::vector<Seq> fill_batch(const std::vector<Seq> &candidates);
+    void publish_batch(std::vector<Seq> claims);
+    void take_batch_outcome(const transport::Outcome &outcome);
+    void take_batch_refusal(const std::vector<Seq> &claims);
+    void split(const std::vector<Seq> &claims);
+
     // Events that do not get through (session_parking.cpp).
     bool refresh_parking();
     bool is_held(const Claim &claim) const;
@@ -74,6 +89,8 @@ class Session {
     Parking::Event event_of(Seq seq);
     void take_return(Seq seq, const transport::Outcome &outcome);
     void take_refusal(Seq seq);
+    std::string refusal_of(Seq seq) const;
+    void hold(const std::string &what, const std::string &error);
     void take_unfit(Seq seq, const std::string &reason);
     void hold_back(Seq seq);
     void set_aside(Seq seq);
@@ -94,6 +111,9 @@ class Session {
     WaitSet wait_set_;
     log::WindowReader reader_;
     Claims claims_;
+    Batches batches_;
+    std::unordered_map<transport::Token, SentBatch> sent_; // in flight; their messages must stay where they are
+    transport::Token last_batch_ = 0;
     Parking parking_;
     std::vector<log::EventId> skipped_; // by outbox.skip(). Ascending
     Pace pace_;

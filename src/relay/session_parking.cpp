@@ -78,8 +78,6 @@ Parking::Event Session::event_of(Seq seq)
 
 void Session::take_return(Seq seq, const transport::Outcome &outcome)
 {
-    stats::LaneStats &counts = display_.counts();
-    ++counts.returned;
     pace_.returned();
     if (given_up(claims_[seq]))
         return settle(seq);
@@ -95,7 +93,7 @@ void Session::take_return(Seq seq, const transport::Outcome &outcome)
                                 : "Bind a queue for this routing key: events of it are parked until then.",
                        error);
     if (discards) {
-        ++counts.discarded;
+        ++display_.counts().discarded;
         parking_.dropped(claim.id, wall_now());
         return settle(seq);
     }
@@ -104,20 +102,28 @@ void Session::take_return(Seq seq, const transport::Outcome &outcome)
     set_aside(seq);
 }
 
+std::string Session::refusal_of(Seq seq) const
+{
+    return "the broker refused it (basic.nack), exchange \"" + config_.target.exchange + "\", routing key \"" +
+           claims_[seq].message.routing_key + "\"";
+}
+
+void Session::hold(const std::string &what, const std::string &error)
+{
+    held_reason_ = what + ": " + error;
+    display_.error(held_reason_, full_queue_hint, "holding");
+}
+
 void Session::take_refusal(Seq seq)
 {
-    ++display_.counts().refused;
     const bool holds = pace_.refused(Clock::now());
     if (given_up(claims_[seq]))
         return settle(seq);
 
-    const Claim &claim = claims_[seq];
-    const std::string error = "the broker refused it (basic.nack), exchange \"" + config_.target.exchange +
-                              "\", routing key \"" + claim.message.routing_key + "\"";
-    const std::string event = "event " + claim.message.message_id;
+    const std::string error = refusal_of(seq);
+    const std::string event = "event " + claims_[seq].message.message_id;
     if (holds) {
-        held_reason_ = event + ": " + error;
-        display_.error(held_reason_, full_queue_hint, "holding");
+        hold(event, error);
         return claims_.came_back(seq);
     }
     if (parking_.refused(event_of(seq), error, wall_now()) == Parking::Fate::dead)

@@ -37,6 +37,43 @@ class ClaimsTest : public testing::Test {
     Claims claims_{log::EventId{0}};
 };
 
+TEST_F(ClaimsTest, OfOneKeySeveralMayBeOutInOneMessageAndComeBackInOrder)
+{
+    for (const std::int64_t id : {1, 2, 3})
+        add(id, key_a);
+    const Seq first = *claims_.next_ready();
+    claims_.gathered(first);
+    EXPECT_TRUE(claims_.gathered_still(first));
+    EXPECT_EQ(claims_.next_ready(), std::nullopt);
+    const Seq second = *claims_.next_waiting(first);
+    claims_.published(first);
+    claims_.published(second);
+    EXPECT_FALSE(claims_.gathered_still(first));
+    EXPECT_EQ(claims_.bytes_in_flight(), 20U);
+    EXPECT_EQ(claims_.next_waiting(first), std::nullopt) << "it is out";
+
+    claims_.came_back(first);
+    claims_.came_back(second);
+    EXPECT_EQ(claims_.bytes_in_flight(), 0U);
+    EXPECT_EQ(publish_all(), Ids({1})) << "the second waits for the first again";
+    claims_.confirmed(first);
+    EXPECT_FALSE(claims_.gathered_still(first)) << "it is not even kept";
+    EXPECT_EQ(publish_all(), Ids({2}));
+    claims_.confirmed(second);
+    EXPECT_EQ(publish_all(), Ids({3}));
+}
+
+TEST_F(ClaimsTest, AGatheredOneMayBeSettledAndTheNextOfItsKeyIsReady)
+{
+    add(1, key_a);
+    add(2, key_a);
+    const Seq first = *claims_.next_ready();
+    claims_.gathered(first);
+    claims_.settled(first);
+    EXPECT_FALSE(claims_.gathered_still(first));
+    EXPECT_EQ(publish_all(), Ids({2}));
+}
+
 TEST_F(ClaimsTest, AnEmptyOneHasNothingToSay)
 {
     EXPECT_EQ(claims_.next_ready(), std::nullopt);

@@ -111,6 +111,32 @@ TEST(MessageTest, AnEventIsACloudEventFromItsLogIfAskedTo)
     EXPECT_NE(std::find(binary.headers.begin(), binary.headers.end(), attribute), binary.headers.end());
 }
 
+TEST(MessageTest, ABatchIsOneMessageOfEnvelopesThatKeepTheirHeaders)
+{
+    RelayOptions options;
+    options.body = Body::batch;
+    options.routing_key = EventTemplate::parse("{entity_type}", "routing_key");
+    EventView event = sample_event();
+    event.headers = R"({"weight": 2})";
+    const auto one = made_of(event, options);
+    event.headers = std::nullopt;
+    event.event_id = "019ad2f1-7a2b-7124-8e4f-5a6b7c8d9e0f";
+    const auto two = made_of(event, options);
+    event.event_type = "workitem.deleted";
+    const auto other = made_of(event, options);
+
+    const auto batch = make_batch({&one, &two}, log_identity);
+    EXPECT_EQ(batch.body, "[" + one.body + "," + two.body + "]");
+    EXPECT_TRUE(one.body.ends_with(R"(,"headers":{"weight": 2}})"));
+    EXPECT_TRUE(two.body.ends_with(R"(,"headers":null})"));
+    EXPECT_EQ(batch.routing_key, "workitem");
+    EXPECT_EQ(batch.message_id, one.message_id);
+    EXPECT_EQ(batch.type, "workitem.updated");
+    EXPECT_EQ(batch.headers, (Headers{{"outbox-epoch", epoch}, {"outbox-batch", std::int64_t{2}}}));
+    EXPECT_EQ(make_batch({&one, &other}, log_identity).type, "") << "they have none in common";
+    EXPECT_EQ(make_batch({&one}, log_identity).body, "[" + one.body + "]");
+}
+
 TEST(MessageTest, TheEnvelopeHoldsAllOfTheEvent)
 {
     EXPECT_EQ(made_of(sample_event()).body,

@@ -33,6 +33,8 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
 {
     const RelayOptions options = parse_options({
         {"app_id", "string", ""},
+        {"batch_body_size", "number", "512"},
+        {"batch_events", "number", "7"},
         {"batch_size", "number", "50"},
         {"body", "string", "payload"},
         {"confirm_timeout", "number", "30000"},
@@ -41,12 +43,16 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
         {"exchange", "string", "plane.event_stream"},
         {"exchange_type", "string", "fanout"},
         {"expiration", "string", "{headers.ttl}"},
+        {"linger", "number", "0"},
         {"max_in_flight", "number", "8"},
         {"priority", "number", "0"},
         {"routing_key", "string", "x.{entity_type}"},
         {"source", "string", "https://example.com/orders?a=%20#b"},
     });
     EXPECT_EQ(options.app_id, "");
+    EXPECT_EQ(options.batch_body_size, 512);
+    EXPECT_EQ(options.batch_events, 7);
+    EXPECT_EQ(options.linger, 0);
     EXPECT_EQ(options.batch_size, 50);
     EXPECT_EQ(options.body, Body::payload);
     EXPECT_EQ(options.confirm_timeout, 30'000);
@@ -63,25 +69,18 @@ TEST(OptionsTest, EachOptionSetsItsOwnMember)
 
 TEST(OptionsTest, AChangeOfAnyOptionIsSeen)
 {
-    for (const Option &option : std::vector<Option>{{"app_id", "string", "x"},
-                                                    {"batch_size", "number", "1000"},
-                                                    {"body", "string", "payload"},
-                                                    {"confirm_timeout", "number", "60000"},
-                                                    {"correlation_id", "string", "x"},
-                                                    {"declare", "boolean", "false"},
-                                                    {"exchange", "string", ""},
-                                                    {"exchange_type", "string", "direct"},
-                                                    {"expiration", "number", "0"},
-                                                    {"max_attempts", "number", "20"},
-                                                    {"max_in_flight", "number", "4096"},
-                                                    {"max_parked", "number", "100000"},
-                                                    {"on_dead", "string", "release"},
-                                                    {"on_unroutable", "string", "park"},
-                                                    {"ordering", "string", "strict"},
-                                                    {"priority", "number", "0"},
-                                                    {"unroutable_ttl", "number", "172800"},
-                                                    {"routing_key", "string", ""},
-                                                    {"source", "string", "/x"}})
+    for (const Option &option :
+         std::vector<Option>{{"app_id", "string", "x"},           {"batch_body_size", "number", "1000"},
+                             {"batch_events", "number", "1"},     {"batch_size", "number", "1000"},
+                             {"body", "string", "payload"},       {"confirm_timeout", "number", "60000"},
+                             {"correlation_id", "string", "x"},   {"declare", "boolean", "false"},
+                             {"exchange", "string", ""},          {"exchange_type", "string", "direct"},
+                             {"expiration", "number", "0"},       {"linger", "number", "0"},
+                             {"max_attempts", "number", "20"},    {"max_in_flight", "number", "4096"},
+                             {"max_parked", "number", "100000"},  {"on_dead", "string", "release"},
+                             {"on_unroutable", "string", "park"}, {"ordering", "string", "strict"},
+                             {"priority", "number", "0"},         {"unroutable_ttl", "number", "172800"},
+                             {"routing_key", "string", ""},       {"source", "string", "/x"}})
         EXPECT_NE(parse_options({option}), RelayOptions{}) << option.key;
 }
 
@@ -89,9 +88,11 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
 {
     const OptionError error = error_of({"exchagne", "string", "x"});
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
-    EXPECT_EQ(error.hint(), "Known options: app_id, batch_size, body, confirm_timeout, correlation_id, declare, "
-                            "exchange, exchange_type, expiration, max_attempts, max_in_flight, max_parked, on_dead, "
-                            "on_unroutable, ordering, priority, routing_key, source, unroutable_ttl.");
+    EXPECT_EQ(error.hint(),
+              "Known options: app_id, batch_body_size, batch_events, batch_size, body, confirm_timeout, "
+              "correlation_id, declare, "
+              "exchange, exchange_type, expiration, linger, max_attempts, max_in_flight, max_parked, on_dead, "
+              "on_unroutable, ordering, priority, routing_key, source, unroutable_ttl.");
 }
 
 TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
@@ -167,7 +168,7 @@ TEST(OptionsTest, AnUnknownBodyIsRefused)
 {
     const OptionError error = error_of({"body", "string", "cloudevent"});
     EXPECT_STREQ(error.what(), "invalid value for option \"body\": \"cloudevent\"");
-    EXPECT_EQ(error.hint(), "Use envelope, payload, cloudevents or cloudevents-binary.");
+    EXPECT_EQ(error.hint(), "Use envelope, payload, cloudevents, cloudevents-binary or batch.");
 }
 
 TEST(OptionsTest, AConstantPriorityOrExpirationThatCannotBeSentIsRefused)
