@@ -90,29 +90,3 @@ def test_a_blocking_broker_outlasts_the_confirm_timeout_without_a_repeat(stage, 
     report = stage.report()
     note(report)
     assert report.exact(), report
-
-
-@pytest.mark.server(outbox_relay__heartbeat="1s", outbox_relay__confirm_timeout="3s", connected=False)
-def test_a_broker_that_stops_answering_is_left_and_found_again(stage, note):
-    stage.write(20_000)
-    stage.connect_broker()
-    stage.wait_confirmed(2000)
-    with stage.broker.suspended():
-        now = stage.wait_state("backing off", "connecting")
-        assert now["last_error"]
-    report = stage.report()
-    note(report)
-    assert report.nothing_wrong(), report
-    assert report.repeats <= MAX_IN_FLIGHT
-
-
-def test_an_exchange_deleted_while_it_relays_is_declared_again(stage, note):
-    stage.write(100)
-    stage.read()
-    stage.broker.delete(exchanges=["outbox"])
-    stage.write(100)
-    wait_until(lambda: stage.stats()["parked"] > 0, 30, "the exchange is there again, and no queue is bound to it")
-    stage.broker.declare(stage.queue)
-    report = stage.report()
-    note(report)
-    assert report.nothing_wrong(), report

@@ -32,6 +32,7 @@ class Broker:
         self.dist_port = processes.free_port()
         self.process = None
         self.epmd = None
+        self.vhost = "%2f"      # of url() and of the clients
         self._alarm = False
 
     # Life
@@ -157,8 +158,8 @@ class Broker:
         self.ctl("add_user", user, password)
         self.ctl("set_permissions", "-p", vhost, user, ".*", ".*", ".*")
 
-    def url(self, user="guest", password="guest", vhost="%2f"):
-        return f"amqp://{user}:{password}@127.0.0.1:{self.port}/{vhost}"
+    def url(self, user="guest", password="guest", vhost=None):
+        return f"amqp://{user}:{password}@127.0.0.1:{self.port}/{vhost or self.vhost}"
 
     # An independent client
 

@@ -7,6 +7,7 @@ compares the committed rows with what each consumer received.
 
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -37,8 +38,10 @@ class Fault:
 
     act: Callable
     repeats: int = NONE             # at most so many per lane
+    prepare: Callable = lambda load: {}     # before the server starts; returns settings
     settings: dict = field(default_factory=dict)
     writers_fail: bool = False      # transactions may fail meanwhile, as the server itself is hit
+    takes_messages: bool = False    # from the broker, which had confirmed them: only what it had not counts
 
 
 def cases(faults, short):
@@ -56,8 +59,9 @@ class Load(Stage):
         self._record = record
         self._consumers = {}
         self.writers = None
+        self.environment = {}   # variables that the server is started with
+        self.closing = ExitStack()      # what a fault has made, and its end
         self.remark = ""        # of the row: a fault may set it
-        self.forgiven = set()   # event ids that the fault itself took from the queue, or from the log
 
     # Life
 
@@ -72,6 +76,7 @@ class Load(Stage):
         settings.setdefault("outbox_relay__amqp_url", self.broker.url())
         settings.setdefault("outbox_relay__max_in_flight", MAX_IN_FLIGHT)
         self.pg = self._make_server(**settings)
+        self.pg.environment = self.environment
         for relay in self.relays:
             self.declare(relay)
         self.pg.start()
@@ -101,6 +106,7 @@ class Load(Stage):
             consumer.close()
         if self.pg:
             self.pg.remove()
+        self.closing.close()
         self.broker.recover()
         places = [self.place(relay) for relay in self.relays]
         self.broker.delete(queues=places, exchanges=places)
@@ -109,12 +115,14 @@ class Load(Stage):
 
     def through(self, subject, name, fault):
         """Runs the fault in the middle of load and judges it; returns the row, and what each relay came to."""
-        self.open(**fault.settings)
+        self.open(**{**fault.settings, **fault.prepare(self)})
         self.run_for(BEFORE, at_least=steady.KEYS)
         fault.act(self)
         self.run_for(AFTER)
         self.writers.stop()
         reports = self.judge()
+        if fault.takes_messages:
+            self.leave_out_what_was_confirmed(reports)
         row = Row(subject, name, remark=self.remark)
         for report in reports.values():
             row.add(report)
@@ -149,7 +157,7 @@ class Load(Stage):
 
     def judge(self):
         """{relay: Report}, once everything has arrived or time is up."""
-        committed = [row for row in self.committed() if row[0] not in self.forgiven]
+        committed = self.committed()
         ids = {row[0] for row in committed}
 
         def all_arrived():
@@ -157,7 +165,24 @@ class Load(Stage):
 
         deadline = time.monotonic() + LAST_ARRIVAL
         while not all_arrived() and time.monotonic() < deadline:
+            if all(self.settled(relay) for relay in self.relays):
+                deadline = min(deadline, time.monotonic() + 5)      # the relays have done what they can
             time.sleep(0.3)
         time.sleep(0.5)     # what comes twice comes now
-        return {relay: checker.check(committed, [message for message in messages if message.event_id not in self.forgiven])
-                for relay, messages in self.collect().items()}
+        return {relay: checker.check(committed, messages) for relay, messages in self.collect().items()}
+
+    def settled(self, relay):
+        """The relay has nothing left to do, and nothing parked."""
+        lanes = [self.stats(relay, lane) for lane in range(self.lanes(relay))]
+        return all(now.get("pid") and now["backlog"] == 0 and now["in_flight"] == 0 and now["parked"] == 0 for now in lanes)
+
+    def confirmed(self, relay):
+        return sum(self.stats(relay, lane)["confirmed"] for lane in range(self.lanes(relay)))
+
+    def leave_out_what_was_confirmed(self, reports):
+        """What a deleted queue held is gone with it: not lost by a relay that had every event confirmed once."""
+        gone = sum(len(report.lost) for report in reports.values())
+        self.remark = f"{gone} confirmed, then deleted with their queue"
+        for relay, report in reports.items():
+            assert self.confirmed(relay) >= report.committed, f"relay {relay} had not everything confirmed: {report}"
+            report.lost = []
