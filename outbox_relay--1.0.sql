@@ -121,16 +121,25 @@ COMMENT ON COLUMN outbox.installation.default_relay IS 'Whether the relay defaul
 --
 -- Relays and their positions.
 --
+CREATE SEQUENCE outbox.relay_id AS integer START 2;
+COMMENT ON SEQUENCE outbox.relay_id IS 'Numbers relays: an id is never used again. 1 is the relay default.';
+
 CREATE TABLE outbox.relay (
-    relay_id     integer     PRIMARY KEY,
+    relay_id     integer     PRIMARY KEY DEFAULT nextval('outbox.relay_id'),
     name         text        NOT NULL UNIQUE CHECK (name <> '' AND octet_length(name) <= 63),
     options      jsonb       NOT NULL DEFAULT '{}',
+    lanes        smallint    NOT NULL DEFAULT 1,
     database_oid oid         NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),
-    discarded    bigint      NOT NULL DEFAULT 0
+    discarded    bigint      NOT NULL DEFAULT 0,
+    paused_at    timestamptz,
+    paused_by    text,
+    pause_reason text
 );
 COMMENT ON TABLE outbox.relay IS 'Relays and their options: change them with outbox.alter_relay().';
 COMMENT ON COLUMN outbox.relay.discarded IS 'Events removed by outbox.discard().';
+COMMENT ON COLUMN outbox.relay.lanes IS 'Lanes at work.';
+COMMENT ON COLUMN outbox.relay.paused_at IS 'Null: not paused.';
 COMMENT ON COLUMN outbox.relay.database_oid IS 'The database the relay was made in. In another one (a restored dump, a template copy) its position means nothing.';
 
 CREATE TABLE outbox.progress (
@@ -358,17 +367,35 @@ CREATE FUNCTION outbox.start_keeper() RETURNS void
 COMMENT ON FUNCTION outbox.start_keeper() IS
     'Asks the launcher, at commit, to start this database''s keeper if it is not running. CREATE EXTENSION does this by itself.';
 
+CREATE FUNCTION outbox.create_relay(name text, options jsonb DEFAULT '{}') RETURNS jsonb
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_create_relay';
+COMMENT ON FUNCTION outbox.create_relay(text, jsonb) IS
+    'Makes a relay, which begins at the option start: now (the default: what commits from now on), beginning (the oldest event that is kept), or a timestamp. Returns the options now set. Starts at commit. Errors: duplicate_object, invalid_name, invalid_parameter_value.';
+
 CREATE FUNCTION outbox.alter_relay(name text, options jsonb) RETURNS jsonb
     LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_alter_relay';
 COMMENT ON FUNCTION outbox.alter_relay(text, jsonb) IS
     'Changes the options given and leaves the others; a key whose value is null goes back to its default. Returns the options now set. Takes effect at commit, while the relay runs. Errors: undefined_object, invalid_parameter_value.';
 
+CREATE FUNCTION outbox.drop_relay(name text) RETURNS void
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_drop_relay';
+COMMENT ON FUNCTION outbox.drop_relay(text) IS
+    'Ends a relay and forgets its position; the log keeps its events for the others. Takes effect at commit. Errors: undefined_object, object_in_use while events of it are parked or dead.';
+
+CREATE FUNCTION outbox.pause(name text, reason text DEFAULT NULL) RETURNS void
+    LANGUAGE c SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_pause';
+COMMENT ON FUNCTION outbox.pause(text, text) IS
+    'Lets a relay rest until outbox.resume: its lanes wait for the last confirms and end, events wait in the log. outbox.stats() shows who paused it, since when and why. reason null: none given. Takes effect at commit. Errors: undefined_object.';
+
 CREATE FUNCTION outbox.resume(name text) RETURNS void
     LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_resume';
 COMMENT ON FUNCTION outbox.resume(text) IS
-    'Lets a relay that came from another database (a restored dump, a copied database) relay from this one. Errors: undefined_object.';
+    'Lets a relay go on that was paused, or that came from another database (a restored dump, a copied database). Takes effect at commit. Errors: undefined_object.';
 
 CREATE FUNCTION outbox.reclaim(older_than interval DEFAULT '5 minutes', relay text DEFAULT NULL) RETURNS bigint
     LANGUAGE c SET search_path = pg_catalog, pg_temp
@@ -419,6 +446,20 @@ CREATE VIEW outbox.blocked_keys AS
       JOIN outbox.relay AS r USING (relay_id);
 COMMENT ON VIEW outbox.blocked_keys IS 'The ordering keys that wait for an event that is parked, or dead and blocking: that event (id, state, reason, since when, next attempt, last error), and how many wait behind it.';
 
+CREATE FUNCTION outbox.lane_of(
+    relay_id       integer,
+    id             bigint,
+    event_type     text,
+    entity_type    text,
+    entity_id      text,
+    ordering_key   text,
+    initiator_type text
+) RETURNS smallint
+    LANGUAGE c STABLE SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'outbox_lane_of';
+COMMENT ON FUNCTION outbox.lane_of(integer, bigint, text, text, text, text, text) IS
+    'The lane of the relay that the event with these columns belongs to; null: the relay''s filter leaves the event out, or there is no such relay.';
+
 CREATE FUNCTION outbox.stats(
     OUT relay            text,
     OUT lane             smallint,
@@ -432,6 +473,7 @@ CREATE FUNCTION outbox.stats(
     OUT returned         bigint,
     OUT refused          bigint,
     OUT republished      bigint,
+    OUT filtered         bigint,
     OUT parked           bigint,
     OUT dead             bigint,
     OUT discarded        bigint,
@@ -486,5 +528,6 @@ GRANT SELECT ON outbox.stat_relay, outbox.rules TO pg_monitor;
 -- elsewhere.
 SELECT pg_catalog.pg_extension_config_dump('outbox.relay', '');
 SELECT pg_catalog.pg_extension_config_dump('outbox.parked', '');
+SELECT pg_catalog.pg_extension_config_dump('outbox.relay_id', '');
 
 SELECT outbox.start_keeper();

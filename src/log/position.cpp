@@ -90,6 +90,14 @@ bool Snapshot::sees(std::uint64_t xid) const
     return xid < xmin || (xid < xmax && !std::binary_search(xip.begin(), xip.end(), xid));
 }
 
+void Snapshot::hide(std::uint64_t xid)
+{
+    if (!sees(xid))
+        return;
+    xip.insert(std::lower_bound(xip.begin(), xip.end(), xid), xid);
+    xmin = std::min(xmin, xid);
+}
+
 IdRanges IdRanges::parse(std::string_view text)
 {
     Scanner scanner(text, "range of ids");

@@ -29,6 +29,8 @@ struct Snapshot {
     std::string text() const;
     // As pg_visible_in_snapshot.
     bool sees(std::uint64_t xid) const;
+    // From now on the transaction counts as running when the snapshot was taken.
+    void hide(std::uint64_t xid);
     bool operator==(const Snapshot &) const = default;
 };
 

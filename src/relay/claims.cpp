@@ -1,40 +1,8 @@
 #include "relay/claims.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace outbox::relay {
-
-namespace {
-
-// FNV-1a, with a byte between the parts that no UTF-8 text contains.
-class KeyHash {
-  public:
-    void add(std::string_view text)
-    {
-        for (const char c : text)
-            add(static_cast<unsigned char>(c));
-        add(0xFF);
-    }
-    std::uint64_t value() const { return value_; }
-
-  private:
-    void add(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3ULL; }
-    std::uint64_t value_ = 0xcbf29ce484222325ULL;
-};
-
-} // namespace
-
-OrderingKey ordering_key_of(const log::EventView &event)
-{
-    const auto &key = event.ordering_key ? event.ordering_key : event.entity_id;
-    if (!key)
-        return std::nullopt;
-    KeyHash hash;
-    hash.add(event.entity_type.value_or(""));
-    hash.add(*key);
-    return hash.value();
-}
 
 void Claims::add(Claim claim)
 {

@@ -16,6 +16,7 @@
 #include "log/event.hpp"
 #include "log/position.hpp"
 #include "relay/policies.hpp"
+#include "relay/ordering_key.hpp"
 #include "transport/message.hpp"
 
 #include <chrono>
@@ -31,11 +32,6 @@ namespace outbox::relay {
 
 // A claim's number in reading order.
 using Seq = std::uint64_t;
-
-// Hash of (entity_type, ordering_key, or else entity_id). nullopt: the event has neither and is unordered. Two keys
-// with one hash only wait for each other needlessly.
-using OrderingKey = std::optional<std::uint64_t>;
-OrderingKey ordering_key_of(const log::EventView &event);
 
 struct Claim {
     enum class State : std::uint8_t { waiting, ready, gathered, in_flight, settled };

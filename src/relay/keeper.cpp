@@ -1,16 +1,22 @@
 // The keeper: one per database that has the extension. It keeps the lanes of the database's relays running, and
 // ends when the extension is gone (launcher.cpp lists every case in which it starts or ends).
 //
-// A lane is started once there is something to relay: a database whose log is empty costs one worker, not two.
+// A lane is started once there is something to relay: a database whose log is empty costs one worker, not two. One
+// whose relay is paused ends by itself, and is started again when the relay is resumed.
 #include "pg/compat.hpp"
 #include "pg/extension.hpp"
 #include "pg/guard.hpp"
 #include "pg/query.hpp"
 #include "relay/installation.hpp"
+#include "relay/lane_keeping.hpp"
 #include "relay/registry.hpp"
 #include "relay/relay_table.hpp"
 #include "relay/worker.hpp"
-#include "stats/lane_stats.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 extern "C" {
 #include "storage/ipc.h"
@@ -25,7 +31,6 @@ namespace {
 
 constexpr long look_interval = 10'000; // milliseconds; also woken by commits, relay changes and ending lanes
 constexpr long retry_interval = 1'000;
-constexpr TimestampTz startup_limit = 10 * USECS_PER_SEC;
 
 End how_it_ends = End::failed;
 
@@ -43,9 +48,10 @@ class Keeper {
   private:
     bool look();
     void learn();
-    static bool keep_lane(const Relay &relay, int lane);
-    static bool start_lane(int slot, const std::string &name);
-    static void stop_lanes();
+    bool anything_to_relay();
+    bool tend(const Relay &relay);
+    void tidy();
+    void note_pause(const Relay &relay);
     void warn_of_foreign_relay(const Relay &relay);
 
     int slot_;
@@ -53,7 +59,9 @@ class Keeper {
     bool gone_ = false; // the extension, or the one it began with
     std::vector<Relay> relays_;
     bool anything_to_relay_ = false;
-    bool foreign_relay_warned_ = false;
+    std::set<int> dropped_;        // relays whose lanes may still record progress
+    std::map<int, Pause> paused_;  // what the log was told
+    std::set<int> foreign_warned_; // relays
 };
 
 // One look at the database. Returns false if it could not be had now.
@@ -84,64 +92,48 @@ void Keeper::learn()
         if (gone_)
             return;
         own_the_log();
+        anything_to_relay_ = anything_to_relay();
+        for (const Relay &relay : relays_)
+            dropped_.insert(relay.relay_id);
         relays_ = load_relays();
-        if (!anything_to_relay_ && pg::query("SELECT 1 FROM outbox.event LIMIT 1").size() == 1) {
-            ensure_default_relay();
-            relays_ = load_relays();
-            anything_to_relay_ = true;
-        }
+        for (const Relay &relay : relays_)
+            dropped_.erase(relay.relay_id);
     });
 }
 
-bool Keeper::start_lane(int slot, const std::string &name)
+bool Keeper::anything_to_relay()
 {
-    BackgroundWorker worker = describe_worker("outbox_lane_main", "outbox_relay lane", "outbox_relay lane " + name);
-    worker.bgw_main_arg = Int32GetDatum(slot);
-    worker.bgw_notify_pid = MyProcPid;
-    return pg::call([&] { return RegisterDynamicBackgroundWorker(&worker, nullptr); });
+    if (anything_to_relay_)
+        return true;
+    keeper_entry(slot_).awaits_events = true;
+    if (pg::query("SELECT 1 FROM outbox.event LIMIT 1").empty())
+        return false;
+    keeper_entry(slot_).awaits_events = false;
+    ensure_default_relay();
+    return true;
 }
 
-// Sees to it that the lane runs. Returns false if it must be looked at again soon.
-bool Keeper::keep_lane(const Relay &relay, int lane)
+// A lane of a relay that was dropped may have recorded its progress once more.
+void Keeper::tidy()
 {
-    int slot = -1;
-    {
-        const RegistryLock lock;
-        const bool known = find_lane(MyDatabaseId, relay.relay_id, lane) >= 0;
-        slot = claim_lane_slot(MyDatabaseId, relay.relay_id, lane);
-        if (slot >= 0 && !known) {
-            stats::LaneStats fresh{};
-            fresh.database = MyDatabaseId;
-            fresh.relay_id = relay.relay_id;
-            fresh.lane = static_cast<std::int16_t>(lane);
-            stats::write_entry(slot, fresh);
-        }
-        if (slot >= 0) {
-            LaneEntry &entry = lane_entry(slot);
-            const TimestampTz now = GetCurrentTimestamp();
-            if (entry.pid != 0)
-                return true;
-            if (entry.not_before > now || (entry.started_at != 0 && now - entry.started_at < startup_limit))
-                return false;
-            entry.started_at = now;
-        }
-    }
-    if (slot >= 0 && start_lane(slot, relay.name + "/" + std::to_string(lane)))
-        return true;
-    if (slot >= 0) {
-        const RegistryLock lock;
-        lane_entry(slot).started_at = 0;
-        lane_entry(slot).not_before = GetCurrentTimestamp() + startup_limit / 2;
-    }
-    warn_of_missing_slot("a lane");
-    return false;
+    release_lanes_without_relay(relays_);
+    std::vector<int> ended;
+    std::copy_if(dropped_.begin(), dropped_.end(), std::back_inserter(ended),
+                 [](int relay_id) { return !has_place(relay_id); });
+    if (ended.empty())
+        return;
+    in_transaction("removing progress of dropped relays", [&] {
+        for (const int relay_id : ended)
+            pg::query("DELETE FROM outbox.progress WHERE relay_id = $1::int", {std::to_string(relay_id)});
+    });
+    for (const int relay_id : ended)
+        dropped_.erase(relay_id);
 }
 
 void Keeper::warn_of_foreign_relay(const Relay &relay)
 {
-    if (foreign_relay_warned_)
+    if (!foreign_warned_.insert(relay.relay_id).second)
         return;
-    foreign_relay_warned_ = true;
     pg::call([&] {
         ereport(WARNING,
                 errmsg("outbox_relay: relay \"%s\" was made in another database and is paused", relay.name.c_str()),
@@ -150,14 +142,36 @@ void Keeper::warn_of_foreign_relay(const Relay &relay)
     });
 }
 
-void Keeper::stop_lanes()
+// Tells the log once that a relay is paused, and that it goes on.
+void Keeper::note_pause(const Relay &relay)
 {
-    const RegistryLock lock;
-    for (int slot = 0; slot < registry_capacity(); ++slot) {
-        const LaneEntry &entry = lane_entry(slot);
-        if (entry.database == MyDatabaseId && entry.pid != 0)
-            kill(entry.pid, SIGTERM);
+    const auto noted = paused_.find(relay.relay_id);
+    if (!relay.pause) {
+        if (noted != paused_.end())
+            pg::call([&] { ereport(LOG, errmsg("outbox_relay: relay \"%s\" goes on", relay.name.c_str())); });
+        paused_.erase(relay.relay_id);
+    } else if (noted == paused_.end() || noted->second != *relay.pause) {
+        const Pause &pause = paused_[relay.relay_id] = *relay.pause;
+        pg::call([&] {
+            ereport(LOG, errmsg("outbox_relay: relay \"%s\" is paused", relay.name.c_str()),
+                    errdetail("By %s, since %s%s%s.", pause.by.c_str(), pause.since.c_str(),
+                              pause.reason.empty() ? "" : ": ", pause.reason.c_str()));
+        });
     }
+}
+
+// Returns false if the relay must be looked at again soon.
+bool Keeper::tend(const Relay &relay)
+{
+    note_pause(relay);
+    if (!relay.at_home)
+        warn_of_foreign_relay(relay);
+    if (!relay.at_home || relay.pause || !anything_to_relay_)
+        return true; // its lanes, if it has any, see that for themselves, and end
+    bool settled = true;
+    for (int lane = 0; lane < relay.lanes; ++lane)
+        settled &= keep_lane(relay, lane);
+    return settled;
 }
 
 End Keeper::run()
@@ -173,13 +187,10 @@ End Keeper::run()
             stop_lanes();
             return End::obsolete;
         }
+        tidy();
         bool settled = true;
-        for (const Relay &relay : relays_) {
-            if (!relay.at_home)
-                warn_of_foreign_relay(relay);
-            else if (anything_to_relay_)
-                settled &= keep_lane(relay, 0);
-        }
+        for (const Relay &relay : relays_)
+            settled &= tend(relay);
         wait_for_latch(settled ? look_interval : retry_interval, wait_event);
     }
     stop_lanes();

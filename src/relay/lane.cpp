@@ -40,7 +40,10 @@ End how_it_ends = End::failed;
 
 void detach(int, Datum slot)
 {
-    stats::show_stopped(DatumGetInt32(slot));
+    if (how_it_ends == End::obsolete)
+        stats::clear_entry(DatumGetInt32(slot));
+    else
+        stats::show_stopped(DatumGetInt32(slot));
     detach_lane(DatumGetInt32(slot), how_it_ends);
 }
 
@@ -51,7 +54,7 @@ class Lane {
     {
     }
 
-    // Returns when the worker is asked to stop. Throws Gone, pg::Error.
+    // Returns when the worker is asked to stop. Throws Gone, Dismissed, pg::Error.
     void run();
 
   private:
@@ -94,6 +97,7 @@ void Lane::run()
         std::string problem;
         std::string hint;
         bool at_once = false;
+        std::exception_ptr dismissed;
         try {
             attend_server();
             const LaneConfig config = load_config(identity_);
@@ -107,6 +111,8 @@ void Lane::run()
             }
         } catch (const Gone &) {
             throw;
+        } catch (const Dismissed &) {
+            dismissed = std::current_exception();
         } catch (const transport::UrlError &error) {
             problem = error.what();
             hint = error.hint();
@@ -120,6 +126,8 @@ void Lane::run()
             problem = error.what();
         }
         record_place();
+        if (dismissed)
+            std::rethrow_exception(dismissed);
         if (at_once)
             display_.error(problem);
         else if (!problem.empty())
@@ -200,9 +208,10 @@ LaneIdentity identify(int relay_id, int lane)
         identity.extension = pg::call([] { return pg::extension_oid(); });
         if (!OidIsValid(identity.extension))
             throw Gone("extension outbox_relay was dropped");
-        for (const Relay &relay : load_relays())
-            if (relay.relay_id == relay_id)
-                identity.relay_name = relay.name;
+        const std::optional<Relay> relay = load_relay(relay_id);
+        if (!relay)
+            throw Gone("the relay is no more");
+        identity.relay_name = relay->name;
     });
     return identity;
 }
@@ -217,6 +226,8 @@ void relay_until_stopped(int slot, int relay_id, int lane)
         how_it_ends = End::in_order;
     } catch (const Gone &) {
         how_it_ends = End::obsolete;
+    } catch (const Dismissed &) {
+        how_it_ends = End::in_order;
     } catch (const pg::Error &error) {
         if (!passes_by_itself(error))
             throw;

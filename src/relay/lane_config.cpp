@@ -7,8 +7,6 @@
 #include "relay/relay_table.hpp"
 #include "relay/worker.hpp"
 
-#include <algorithm>
-
 namespace outbox::relay {
 
 namespace settings = pg::settings;
@@ -50,10 +48,11 @@ LaneConfig load_config(const LaneIdentity &identity)
     LaneConfig config;
     in_transaction("reading the relay's options", [&] {
         require_extension(identity);
-        const auto relays = load_relays();
-        if (std::none_of(relays.begin(), relays.end(),
-                         [&](const Relay &relay) { return relay.relay_id == identity.relay_id && relay.at_home; }))
+        const std::optional<Relay> relay = load_relay(identity.relay_id);
+        if (!relay || !relay->at_home || identity.lane >= relay->lanes)
             throw Gone("relay \"" + identity.relay_name + "\" is no more");
+        if (relay->pause)
+            throw Dismissed("relay \"" + identity.relay_name + "\" is paused");
         config.options = parse_options(load_options(identity.relay_id));
         config.log = load_log_identity();
     });

@@ -38,6 +38,12 @@ class Gone : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// There is nothing for the lane to do for now: its relay is paused. The keeper starts it again when there is.
+class Dismissed : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
 struct LaneIdentity {
     Oid extension;
     int relay_id;
@@ -45,7 +51,7 @@ struct LaneIdentity {
     int lane;
 };
 
-// Reads both, in a transaction of its own. Throws Gone, OptionError, transport::UrlError, pg::Error.
+// Reads both, in a transaction of its own. Throws Gone, Dismissed, OptionError, transport::UrlError, pg::Error.
 LaneConfig load_config(const LaneIdentity &identity);
 
 // Inside a transaction: throws Gone unless the extension is the one the lane began with.

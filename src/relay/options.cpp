@@ -131,6 +131,36 @@ void set_body(RelayOptions &options, const Option &option)
     options.body = choice<Body>(option, body_names);
 }
 
+// A list of texts, or one text alone.
+std::vector<std::string> texts_of(const Option &option)
+{
+    if (option.json_type == "string")
+        return {option.text};
+    std::vector<std::string> texts;
+    for (const Option &item : option.items) {
+        if (item.json_type != "string")
+            throw OptionError("option \"" + option.key + "\" must be a list of strings, but has a " + item.json_type,
+                              "For example: [\"order.*\", \"!order.draft\"].");
+        texts.push_back(item.text);
+    }
+    return texts;
+}
+
+void set_event_types(RelayOptions &options, const Option &option)
+{
+    options.filter.event_types = PatternList(option.key, texts_of(option));
+}
+
+void set_entities(RelayOptions &options, const Option &option)
+{
+    options.filter.entities = PatternList(option.key, texts_of(option));
+}
+
+void set_initiator_types(RelayOptions &options, const Option &option)
+{
+    options.filter.initiator_types = PatternList(option.key, texts_of(option));
+}
+
 // The ranges of these are those of the settings.
 void set_max_in_flight(RelayOptions &options, const Option &option)
 {
@@ -192,7 +222,9 @@ void set_on_dead(RelayOptions &options, const Option &option)
     options.on_dead = choice<OnDead>(option, on_dead_names);
 }
 
-constexpr auto known_keys = std::to_array<Key>({
+constexpr std::string_view text_or_list = "string or array"; // as texts_of() takes it
+
+constexpr Key known_keys[] = {
     {"app_id", "string", set_app_id},
     {"batch_body_size", "number", set_batch_body_size},
     {"batch_events", "number", set_batch_events},
@@ -201,9 +233,12 @@ constexpr auto known_keys = std::to_array<Key>({
     {"confirm_timeout", "number", set_confirm_timeout},
     {"correlation_id", "string", set_correlation_id},
     {"declare", "boolean", set_declare},
+    {"entities", text_or_list, set_entities},
+    {"event_types", text_or_list, set_event_types},
     {"exchange", "string", set_exchange},
     {"exchange_type", "string", set_exchange_type},
     {"expiration", "number or string", set_expiration},
+    {"initiator_types", text_or_list, set_initiator_types},
     {"linger", "number", set_linger},
     {"max_attempts", "number", set_max_attempts},
     {"max_in_flight", "number", set_max_in_flight},
@@ -215,7 +250,7 @@ constexpr auto known_keys = std::to_array<Key>({
     {"routing_key", "string", set_routing_key},
     {"source", "string", set_source},
     {"unroutable_ttl", "number", set_unroutable_ttl},
-});
+};
 
 std::string list_of_keys()
 {
@@ -241,9 +276,9 @@ RelayOptions parse_options(const std::vector<Option> &options)
 {
     RelayOptions parsed;
     for (const Option &option : options) {
-        const auto *key =
-            std::find_if(known_keys.begin(), known_keys.end(), [&](const Key &k) { return k.name == option.key; });
-        if (key == known_keys.end())
+        const auto *key = std::find_if(std::begin(known_keys), std::end(known_keys),
+                                       [&](const Key &k) { return k.name == option.key; });
+        if (key == std::end(known_keys))
             throw OptionError("unknown option \"" + option.key + "\"", "Known options: " + list_of_keys() + ".");
         if (key->json_types.find(option.json_type) == std::string_view::npos)
             throw OptionError("option \"" + option.key + "\" must be of type " + std::string(key->json_types) +

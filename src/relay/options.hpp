@@ -2,6 +2,7 @@
 #pragma once
 
 #include "relay/event_template.hpp"
+#include "relay/filter.hpp"
 #include "relay/option_error.hpp"
 #include "relay/policies.hpp"
 
@@ -19,6 +20,7 @@ struct Option {
     std::string key;
     std::string json_type;
     std::string text;
+    std::vector<Option> items; // of an array; they have no key
 };
 
 enum class Body { envelope, payload, cloudevents, cloudevents_binary, batch };
@@ -39,6 +41,7 @@ struct RelayOptions {
     int batch_events = 50;               // these three: of the body "batch"
     int batch_body_size = 1024 * 1024;   // bytes
     int linger = 5;                      // milliseconds
+    Filter filter;
     // These: instead of the setting of the same name.
     std::optional<int> max_in_flight;
     std::optional<int> batch_size;

@@ -162,11 +162,17 @@ int claim_lane_slot(Oid database, int relay_id, int lane)
     return slot;
 }
 
+void release_lane_slot(int slot)
+{
+    if (lanes[slot].pid == 0)
+        lanes[slot].database = InvalidOid;
+}
+
 void release_database(Oid database)
 {
     for (int slot = 0; slot < max_worker_processes; ++slot)
-        if (lanes[slot].database == database && lanes[slot].pid == 0)
-            lanes[slot].database = InvalidOid;
+        if (lanes[slot].database == database)
+            release_lane_slot(slot);
     const int keeper = find_keeper(database);
     if (keeper >= 0 && keepers[keeper].pid == 0)
         keepers[keeper].state = KeeperState::vacant;
@@ -222,17 +228,16 @@ bool take_database_scan_request()
 
 void wake_lanes()
 {
-    bool has_lane = false;
     for (int slot = 0; slot < max_worker_processes; ++slot) {
         LaneEntry &entry = lanes[slot];
         if (entry.database != MyDatabaseId || entry.pid == 0)
             continue;
-        has_lane = true;
         if (entry.sleeping.exchange(false))
             wake_process(entry.proc_number);
     }
-    if (!has_lane)
-        wake_keeper(MyDatabaseId);
+    for (int slot = 0; slot < max_worker_processes; ++slot)
+        if (keepers[slot].database == MyDatabaseId && keepers[slot].awaits_events)
+            wake_process(keepers[slot].proc_number);
 }
 
 void announce_relay_change()

@@ -29,8 +29,9 @@ enum class End : std::uint8_t {
 struct KeeperEntry {
     Oid database;
     KeeperState state;
-    bool requested; // asked for since the keeper last looked at its database
-    pid_t pid;      // 0: not running
+    bool requested;     // asked for since the keeper last looked at its database
+    bool awaits_events; // wants to be woken by a commit that wrote events
+    pid_t pid;          // 0: not running
     int proc_number;
     pid_t held_by;           // a backend whose DDL needs the database without workers; 0: nobody
     TimestampTz attached_at; // when the worker took the entry
@@ -76,6 +77,8 @@ int find_lane(Oid database, int relay_id, int lane);
 // Under the lock. Finds the entry or takes a vacant one (a running or wanted worker's is never taken); -1: all in use.
 int claim_keeper_slot(Oid database);
 int claim_lane_slot(Oid database, int relay_id, int lane);
+// Under the lock. Gives the entry back, unless its worker runs.
+void release_lane_slot(int slot);
 // Under the lock. Forgets what is not running of a database that is no more, or no longer chosen.
 void release_database(Oid database);
 
@@ -91,7 +94,7 @@ void wake_keeper(Oid database);
 void request_database_scan();
 bool take_database_scan_request();
 
-// After a commit that wrote events: wakes the sleeping lanes of this database, or its keeper if it has none.
+// After a commit that wrote events: wakes the sleeping lanes of this database, and its keeper if that awaits the first.
 void wake_lanes();
 
 // After a commit that changed relays of this database: its workers read them again.

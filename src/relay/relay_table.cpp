@@ -9,8 +9,37 @@ extern "C" {
 namespace outbox::relay {
 
 namespace {
-constexpr const char *current_database_oid = "(SELECT oid FROM pg_database WHERE datname = current_database())";
+
+Relay relay_of(const pg::Row &row)
+{
+    Relay relay{.relay_id = std::stoi(*row[0]),
+                .name = *row[1],
+                .at_home = *row[2] == "t",
+                .lanes = std::stoi(*row[3]),
+                .pause = std::nullopt};
+    if (row[4])
+        relay.pause = Pause{.by = row[5].value_or(""), .since = *row[4], .reason = row[6].value_or("")};
+    return relay;
 }
+
+std::vector<Relay> load_relays_where(const std::string &condition, const std::vector<pg::Value> &arguments)
+{
+    std::vector<Relay> relays;
+    for (const pg::Row &row : pg::query(std::string("SELECT relay_id, name, database_oid = ") + current_database_oid +
+                                            ", lanes, paused_at, paused_by, pause_reason FROM outbox.relay WHERE " +
+                                            condition + " ORDER BY relay_id",
+                                        arguments))
+        relays.push_back(relay_of(row));
+    return relays;
+}
+
+// Messages are UTF-8, whatever the database's encoding is.
+std::string utf8(const std::string &text)
+{
+    return pg::call([&] { return pg_server_to_any(text.c_str(), static_cast<int>(text.size()), PG_UTF8); });
+}
+
+} // namespace
 
 void ensure_default_relay()
 {
@@ -21,25 +50,32 @@ void ensure_default_relay()
 
 std::vector<Relay> load_relays()
 {
-    std::vector<Relay> relays;
-    for (const pg::Row &row : pg::query(std::string("SELECT relay_id, name, database_oid = ") + current_database_oid +
-                                        " FROM outbox.relay ORDER BY relay_id"))
-        relays.push_back({.relay_id = std::stoi(*row[0]), .name = *row[1], .at_home = *row[2] == "t"});
-    return relays;
+    return load_relays_where("true", {});
+}
+
+std::optional<Relay> load_relay(int relay_id)
+{
+    std::vector<Relay> found = load_relays_where("relay_id = $1::int", {std::to_string(relay_id)});
+    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 std::vector<Option> load_options(int relay_id)
 {
-    // Messages are UTF-8, whatever the database's encoding is.
-    const auto utf8 = [](const std::string &text) {
-        return std::string(
-            pg::call([&] { return pg_server_to_any(text.c_str(), static_cast<int>(text.size()), PG_UTF8); }));
-    };
     std::vector<Option> options;
-    for (const pg::Row &row : pg::query("SELECT key, jsonb_typeof(value), value #>> '{}'"
-                                        "  FROM outbox.relay, jsonb_each(options) WHERE relay_id = $1::int",
-                                        {std::to_string(relay_id)}))
-        options.push_back({.key = *row[0], .json_type = *row[1], .text = utf8(row[2].value_or(""))});
+    for (const pg::Row &row :
+         pg::query("SELECT o.key, jsonb_typeof(o.value), o.value #>> '{}', jsonb_typeof(item), item #>> '{}'"
+                   "  FROM outbox.relay"
+                   " CROSS JOIN jsonb_each(options) AS o"
+                   "  LEFT JOIN jsonb_array_elements(CASE WHEN jsonb_typeof(o.value) = 'array' THEN o.value END)"
+                   "            WITH ORDINALITY AS i (item, place) ON true"
+                   " WHERE relay_id = $1::int ORDER BY o.key, place",
+                   {std::to_string(relay_id)})) {
+        if (options.empty() || options.back().key != *row[0])
+            options.push_back({.key = *row[0], .json_type = *row[1], .text = utf8(row[2].value_or("")), .items = {}});
+        if (row[3])
+            options.back().items.push_back(
+                {.key = {}, .json_type = *row[3], .text = utf8(row[4].value_or("")), .items = {}});
+    }
     return options;
 }
 

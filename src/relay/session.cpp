@@ -53,7 +53,8 @@ Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &confi
       claims_(place.progress.highest, config.ordering), batches_(config.batch), parking_(config.parking, place.changes),
       pace_(config.max_in_flight, place.careful || !place.progress.position.outstanding.empty(),
             Backoff(probe_after_first, probe_after_most, static_cast<unsigned>(MyProcPid))),
-      reclaims_seen_(lane_entry(slot).reclaim_requests), relay_changes_seen_(relay_changes())
+      settled_recorded_(place.progress.settled), reclaims_seen_(lane_entry(slot).reclaim_requests),
+      relay_changes_seen_(relay_changes())
 {
 }
 
@@ -200,10 +201,16 @@ void Session::check_confirm_timeout()
 
 void Session::publish_what_is_allowed()
 {
-    hungry_ = false;
-    while (!hungry_ && publisher_.ready() && claims_.bytes_in_flight() < config_.max_in_flight_bytes &&
-           pace_.allows(publisher_.in_flight(), Clock::now()))
-        hungry_ = !publish_next() && !load_due() && !read_more();
+    hungry_ = reading_on_ = false;
+    while (!hungry_ && !reading_on_ && publisher_.ready() && claims_.bytes_in_flight() < config_.max_in_flight_bytes &&
+           pace_.allows(publisher_.in_flight(), Clock::now())) {
+        if (publish_next() || load_due())
+            continue;
+        hungry_ = !read_more();
+        // The filter may leave out millions of events: between two chunks of them the server and the broker are
+        // attended.
+        reading_on_ = !hungry_ && !claims_.next_ready();
+    }
     const SendWatch::Guard guard;
     publisher_.flush();
 }
@@ -263,7 +270,8 @@ bool Session::has_room() const
            claims_.bytes() < settings::kilobytes(settings::max_claims_size);
 }
 
-// Reads the next chunk of the log, if there is more and it may be claimed. Returns false if nothing was read.
+// Reads the next chunk of the log, if there is more and it may be claimed; what the filter leaves out is settled by
+// that. Returns false if nothing was read.
 bool Session::read_more()
 {
     // What is put behind others at once is no claim: without the last condition nothing would limit it.
@@ -281,13 +289,22 @@ bool Session::read_more()
     std::vector<Claim> batch;
     batch.reserve(static_cast<std::size_t>(limits.rows));
     auto chunk = log::WindowReader::Chunk::more;
+    std::int64_t filtered = 0;
     in_transaction("reading the log", [&] {
         require_extension(identity_);
-        chunk = reader.read(limits, [&](const log::EventView &event) { batch.push_back(make_claim(event)); });
+        chunk = reader.read(limits, [&](const log::EventView &event) {
+            if (config_.options.filter.passes(event))
+                batch.push_back(make_claim(event));
+            else
+                ++filtered;
+        });
     });
     reader_ = std::move(reader);
     all_read_ = chunk == log::WindowReader::Chunk::all_read;
     read_at_ = Clock::now();
+    display_.counts().filtered += filtered;
+    if (filtered > 0)
+        place_.recorded = false; // or what was passed over would count as backlog, and be read again
     const bool found = !batch.empty();
     found ? poll_.found() : poll_.found_nothing();
     add_read(std::move(batch));
@@ -316,6 +333,7 @@ bool Session::record_progress()
 {
     update_place();
     recorded_at_ = Clock::now();
+    settled_recorded_ = place_.progress.settled;
     return record(identity_, place_);
 }
 
@@ -327,8 +345,8 @@ bool Session::changes_due() const
 
 std::chrono::milliseconds Session::record_interval() const
 {
-    return claims_.unsettled() == 0 || changes_due() ? idle_record_interval
-                                                     : std::chrono::milliseconds(settings::progress_interval);
+    const bool idle = claims_.unsettled() == 0 && place_.progress.settled != settled_recorded_;
+    return idle || changes_due() ? idle_record_interval : std::chrono::milliseconds(settings::progress_interval);
 }
 
 void Session::record_progress_if_due()
@@ -382,6 +400,8 @@ void Session::show()
 // Milliseconds until something is due that neither the socket nor the latch announces.
 long Session::wait_limit() const
 {
+    if (reading_on_)
+        return 0;
     Time due = Clock::now() + longest_wait;
     if (all_read_)
         due = std::min(due, read_at_ + poll_.current(std::chrono::milliseconds(settings::poll_interval_min),

@@ -40,8 +40,9 @@ class Session {
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;
 
-    // Relays until something ends it. Throws transport::Error, pg::Error, Gone, OptionError, std::runtime_error. Unless
-    // the connection is lost or the claims are given up, it waits for the last confirms first.
+    // Relays until something ends it. Throws transport::Error, pg::Error, Gone, Dismissed, OptionError,
+    // std::runtime_error. Unless the connection is lost or the claims are given up, it waits for the last confirms
+    // first.
     End run();
 
   private:
@@ -122,7 +123,9 @@ class Session {
     bool all_read_ = false; // the log had nothing more when it was last read
     Time read_at_{};
     Time recorded_at_{};
+    std::int64_t settled_recorded_;
     bool hungry_ = false;          // more could be published than there is
+    bool reading_on_ = false;      // the next chunk is due at once
     bool parking_changed_ = false; // by somebody else
     Time load_after_{};
     Time expire_at_{};

@@ -88,6 +88,11 @@ void write_entry(int slot, const LaneStats &from)
     LWLockRelease(&locks[slot].lock);
 }
 
+void clear_entry(int slot)
+{
+    write_entry(slot, LaneStats{});
+}
+
 void show_stopped(int slot)
 {
     LWLockAcquire(&locks[slot].lock, LW_EXCLUSIVE);

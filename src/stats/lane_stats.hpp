@@ -38,6 +38,7 @@ struct LaneStats {
     std::int64_t returned;
     std::int64_t refused;
     std::int64_t republished;  // published again by this worker
+    std::int64_t filtered;     // events that the relay's filter left out
     std::int64_t discarded;    // events that no queue took, given up by on_unroutable "discard"
     std::int64_t order_breaks; // events confirmed after a later one of their key
     std::int64_t bytes;        // of bodies published
@@ -61,6 +62,9 @@ int lane_stats_capacity();
 // Copies an entry out of, or into, shared memory.
 void read_entry(int slot, LaneStats *into);
 void write_entry(int slot, const LaneStats &from);
+
+// Nobody will work here again: the entry is nobody's.
+void clear_entry(int slot);
 
 // However a lane ended: its entry keeps its counts, and shows no worker.
 void show_stopped(int slot);

@@ -22,44 +22,52 @@ struct LaneRow {
     const char *relay;
     int relay_id;
     int lane;
-    const char *state_override; // null: the lane's own
-    const char *detail_override;
+    const char *resting_state; // instead of the lane's own while it has no worker; null: none
+    const char *resting_since; // timestamptz as text
+    const char *resting_detail;
     bool pending; // there is something to relay
     std::int64_t backlog;
     std::int64_t parked;
     std::int64_t dead;
-    std::int64_t discarded; // by hand
+    std::int64_t discarded;     // by hand
     const char *oldest_pending; // timestamptz as text; null: nothing is pending
 };
 
 // A relay without progress has all of the log before it.
 constexpr const char *lanes_query = R"sql(
-SELECT r.name, r.relay_id, coalesce(p.lane, 0),
+SELECT r.name, r.relay_id, l.lane,
        r.database_oid <> (SELECT oid FROM pg_database WHERE datname = current_database()),
-       pending.count, pending.oldest, aside.parked, aside.dead, r.discarded
-  FROM (SELECT relay_id, name, database_oid, discarded FROM outbox.relay
+       r.paused_at, concat_ws(': ', 'by ' || r.paused_by, r.pause_reason),
+       pending.count, pending.oldest, aside.parked, aside.dead, CASE l.lane WHEN 0 THEN r.discarded ELSE 0 END
+  FROM (SELECT relay_id, name, database_oid, lanes, discarded, paused_at, paused_by, pause_reason,
+               lanes = 1 AND NOT options ?| '{event_types, entities, initiator_types}' AS takes_all
+          FROM outbox.relay
         UNION ALL
-        SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database()), 0
-         WHERE NOT EXISTS (SELECT 1 FROM outbox.relay WHERE name = 'default')) AS r
+        SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database()), 1, 0, NULL, NULL, NULL, true
+          FROM outbox.installation
+         WHERE default_relay AND NOT EXISTS (SELECT 1 FROM outbox.relay WHERE name = 'default')) AS r
+ CROSS JOIN LATERAL generate_series(0, r.lanes - 1) AS l (lane)
   LEFT JOIN LATERAL (SELECT * FROM outbox.progress
-                      WHERE relay_id = r.relay_id AND lane = 0 ORDER BY seq DESC LIMIT 1) AS p ON true
+                      WHERE relay_id = r.relay_id AND lane = l.lane ORDER BY seq DESC LIMIT 1) AS p ON true
  CROSS JOIN LATERAL (SELECT coalesce(p.done, '1:1:'::pg_snapshot) AS done) AS d
  CROSS JOIN LATERAL (
        SELECT count(*) AS count, min(created_at) AS oldest
-         FROM (SELECT created_at FROM outbox.event
+         FROM (SELECT * FROM outbox.event
                 WHERE (xid >= pg_snapshot_xmax(d.done) OR xid = ANY (ARRAY(SELECT pg_snapshot_xip(d.done))))
                   AND NOT (p.upper IS NOT NULL AND pg_visible_in_snapshot(xid, p.upper) AND id <= p.last_id)
                UNION ALL
-               SELECT e.created_at
+               SELECT e.*
                  FROM unnest(p.outstanding) AS o
-                CROSS JOIN LATERAL (SELECT created_at, id, xid FROM outbox.event
+                CROSS JOIN LATERAL (SELECT * FROM outbox.event
                                      WHERE id >= lower(o) AND id < upper(o)) AS e
                 WHERE pg_visible_in_snapshot(e.xid, d.done)
                    OR (p.upper IS NOT NULL AND pg_visible_in_snapshot(e.xid, p.upper) AND e.id <= p.last_id)) AS unsettled
+        WHERE r.takes_all
+           OR outbox.lane_of(r.relay_id, id, event_type, entity_type, entity_id, ordering_key, initiator_type) = l.lane
        ) AS pending
  CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 'parked') AS parked, count(*) FILTER (WHERE state = 'dead') AS dead
                        FROM outbox.parked WHERE relay_id = r.relay_id) AS aside
- ORDER BY r.relay_id
+ ORDER BY r.relay_id, l.lane
 )sql";
 
 int find_entry(int relay_id, int lane, LaneStats *entry)
@@ -105,7 +113,7 @@ class RowBuilder {
     void store(ReturnSetInfo *result) { tuplestore_putvalues(result->setResult, result->setDesc, values_, nulls_); }
 
   private:
-    static constexpr int columns = 29;
+    static constexpr int columns = 30;
     void add(Datum value, bool null)
     {
         values_[count_] = value;
@@ -132,14 +140,20 @@ void store_row(ReturnSetInfo *result, const LaneRow &row)
     RowBuilder out;
     out.text(row.relay);
     out.int16(row.lane);
-    out.text(row.state_override != nullptr ? row.state_override : name_of(entry.state));
-    out.time(entry.since);
-    out.text(row.detail_override != nullptr ? row.detail_override : detail_of(entry, row.pending));
+    if (row.resting_state != nullptr && entry.pid == 0) {
+        out.text(row.resting_state);
+        out.time_text(row.resting_since);
+        out.text(row.resting_detail);
+    } else {
+        out.text(name_of(entry.state));
+        out.time(entry.since);
+        out.text(detail_of(entry, row.pending));
+    }
     out.int32_unless_zero(entry.pid);
     out.text(entry.broker);
-    for (const std::int64_t count :
-         {entry.published, entry.confirmed, entry.returned, entry.refused, entry.republished, row.parked, row.dead,
-          entry.discarded + row.discarded, entry.order_breaks, entry.bytes, entry.reconnects, entry.in_flight, entry.claimed})
+    for (const std::int64_t count : {entry.published, entry.confirmed, entry.returned, entry.refused, entry.republished,
+                                     entry.filtered, row.parked, row.dead, entry.discarded + row.discarded,
+                                     entry.order_breaks, entry.bytes, entry.reconnects, entry.in_flight, entry.claimed})
         out.int64(count);
     out.time(entry.oldest_claim);
     out.int64(row.backlog);
@@ -165,18 +179,20 @@ Datum outbox_stats(PG_FUNCTION_ARGS)
     pg::entry([&] {
         for (const pg::Row &row : pg::query(stats::lanes_query)) {
             const bool foreign = *row[3] == "t";
+            const bool rests = foreign || row[4];
             const stats::LaneRow lane{
                 .relay = row[0]->c_str(),
                 .relay_id = std::stoi(*row[1]),
                 .lane = std::stoi(*row[2]),
-                .state_override = foreign ? "paused" : nullptr,
-                .detail_override = foreign ? "came from another database: outbox.resume lets it relay" : nullptr,
-                .pending = std::stoll(*row[4]) > 0,
-                .backlog = std::stoll(*row[4]),
-                .parked = std::stoll(*row[6]),
-                .dead = std::stoll(*row[7]),
-                .discarded = std::stoll(*row[8]),
-                .oldest_pending = row[5] ? row[5]->c_str() : nullptr,
+                .resting_state = rests ? "paused" : nullptr,
+                .resting_since = row[4] ? row[4]->c_str() : nullptr,
+                .resting_detail = foreign ? "came from another database: outbox.resume lets it relay" : row[5]->c_str(),
+                .pending = std::stoll(*row[6]) > 0,
+                .backlog = std::stoll(*row[6]),
+                .parked = std::stoll(*row[8]),
+                .dead = std::stoll(*row[9]),
+                .discarded = std::stoll(*row[10]),
+                .oldest_pending = row[7] ? row[7]->c_str() : nullptr,
             };
             pg::call([&] { stats::store_row(result, lane); });
         }

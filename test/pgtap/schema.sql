@@ -9,7 +9,8 @@ SELECT tables_are('outbox', ARRAY['event', 'slice', 'capture_failure', 'emitted'
 SELECT views_are('outbox', ARRAY['rules', 'stat_relay', 'blocked_keys']);
 SELECT functions_are('outbox', ARRAY['check_preload', 'refuse_foreign_row', 'skip_replicated_row', 'capture', 'track',
                                      'untrack', 'preview', 'capture_off', 'reconcile', 'rule_of', 'guard_rules', 'emit',
-                                     'start_keeper', 'alter_relay', 'resume', 'reclaim', 'retry', 'redrive', 'discard', 'skip', 'stats', 'capture_stats']);
+                                     'start_keeper', 'create_relay', 'alter_relay', 'drop_relay', 'pause', 'resume',
+                                     'lane_of', 'reclaim', 'retry', 'redrive', 'discard', 'skip', 'stats', 'capture_stats']);
 
 SELECT columns_are('outbox', 'event', ARRAY['id', 'xid', 'slice', 'event_id', 'event_type', 'entity_type', 'entity_id',
     'ordering_key', 'payload', 'workspace_id', 'project_id', 'initiator_id', 'initiator_type', 'schema_version',
@@ -45,11 +46,9 @@ SELECT is_empty($$
     'every function has a comment');
 
 SELECT results_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'outbox_relay'$$,
-    ARRAY['outbox.relay', 'outbox.parked'], 'a dump carries relays, parked and dead events, and neither the log nor its positions');
+    ARRAY['outbox.relay', 'outbox.parked', 'outbox.relay_id'], 'a dump carries relays, parked and dead events, and neither the log nor its positions');
 SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'outbox_relay'), false, 'the extension stays in its schema');
-SELECT is_empty($$
-    SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = 'outbox' AND c.relkind = 'S'$$, 'there is no sequence: lastval() belongs to the application');
+SELECT sequences_are('outbox', ARRAY['relay_id'], 'no sequence but that of relays: lastval() belongs to the application');
 
 SELECT * FROM finish();
 ROLLBACK;

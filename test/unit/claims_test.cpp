@@ -1,7 +1,5 @@
 #include "relay/claims.hpp"
 
-#include "sample_event.hpp"
-
 #include <gtest/gtest.h>
 
 namespace outbox::relay {
@@ -250,45 +248,6 @@ TEST_F(ClaimsTest, NoRangeSpansIdsThatMayHaveBeenSettledBeforeTheBeginning)
     for (const std::int64_t id : {10, 11, 90, 110, 120})
         add(id);
     EXPECT_EQ(claims_.outstanding().text(), "{[10,12),[90,91),[110,121)}");
-}
-
-TEST(OrderingKeyTest, AnEventWithoutEntityIsUnordered)
-{
-    EXPECT_EQ(ordering_key_of(log::EventView{.event_type = "ping"}), std::nullopt);
-    EXPECT_EQ(ordering_key_of(log::EventView{.event_type = "ping", .entity_type = "host"}), std::nullopt);
-}
-
-TEST(OrderingKeyTest, TheOrderingKeyTakesTheEntityIdsPlace)
-{
-    auto by_id = log::sample_event();
-    auto by_key = log::sample_event();
-    by_id.entity_id = "shared";
-    by_key.ordering_key = "shared";
-    EXPECT_NE(ordering_key_of(log::sample_event()), ordering_key_of(by_key));
-    EXPECT_EQ(ordering_key_of(by_id), ordering_key_of(by_key));
-}
-
-TEST(OrderingKeyTest, TheEntityTypeIsPartOfIt)
-{
-    const std::pair<const char *, const char *> parts[] = {{"ab", "c"}, {"a", "bc"}, {"", "abc"},
-                                                           {"abc", ""}, {"a", "b"},  {"b", "a"}};
-    for (const auto &one : parts)
-        for (const auto &other : parts) {
-            const log::EventView a{.entity_type = one.first, .entity_id = one.second};
-            const log::EventView b{.entity_type = other.first, .entity_id = other.second};
-            EXPECT_EQ(ordering_key_of(a) == ordering_key_of(b), &one == &other);
-        }
-}
-
-TEST(OrderingKeyTest, NothingElseIsPartOfIt)
-{
-    auto event = log::sample_event();
-    const auto key = ordering_key_of(event);
-    event.id = {1};
-    event.event_type = "workitem.deleted";
-    event.workspace_id = std::nullopt;
-    event.payload = "{}";
-    EXPECT_EQ(ordering_key_of(event), key);
 }
 
 } // namespace

@@ -90,8 +90,8 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
     EXPECT_EQ(error.hint(),
               "Known options: app_id, batch_body_size, batch_events, batch_size, body, confirm_timeout, "
-              "correlation_id, declare, "
-              "exchange, exchange_type, expiration, linger, max_attempts, max_in_flight, max_parked, on_dead, "
+              "correlation_id, declare, entities, event_types, "
+              "exchange, exchange_type, expiration, initiator_types, linger, max_attempts, max_in_flight, max_parked, on_dead, "
               "on_unroutable, ordering, priority, routing_key, source, unroutable_ttl.");
 }
 
@@ -108,6 +108,34 @@ TEST(OptionsTest, AValueOfTheWrongTypeIsRefused)
         EXPECT_STREQ(error_of(option).what(), message);
         EXPECT_EQ(error_of(option).hint(), "null puts an option back to its default.");
     }
+}
+
+Option list_of(const char *key, const std::vector<const char *> &texts)
+{
+    Option option{key, "array", "[...]", {}};
+    for (const char *text : texts)
+        option.items.push_back({"", "string", text, {}});
+    return option;
+}
+
+TEST(OptionsTest, AFilterIsAListOfTextsOrOneText)
+{
+    const Filter filter = parse_options({list_of("event_types", {"order.*", "!*.draft"}),
+                                         {"entities", "string", "order", {}},
+                                         list_of("initiator_types", {"USER"})})
+                              .filter;
+    EXPECT_EQ(filter.event_types, PatternList("", {"order.*", "!*.draft"}));
+    EXPECT_EQ(filter.entities, PatternList("", {"order"}));
+    EXPECT_EQ(filter.initiator_types, PatternList("", {"USER"}));
+}
+
+TEST(OptionsTest, AFilterOfOtherThanTextsIsRefused)
+{
+    const Option mixed{"entities", "array", "[1]", {{"", "number", "1", {}}}};
+    EXPECT_STREQ(error_of(mixed).what(), "option \"entities\" must be a list of strings, but has a number");
+    EXPECT_STREQ(error_of({"entities", "number", "1", {}}).what(),
+                 "option \"entities\" must be of type string or array, not number");
+    EXPECT_STREQ(error_of(list_of("entities", {})).what(), "option \"entities\" has no pattern");
 }
 
 TEST(OptionsTest, TheBoundsOfANumberAreWithinThem)

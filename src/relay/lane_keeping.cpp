@@ -1,0 +1,110 @@
+#include "relay/lane_keeping.hpp"
+
+#include "pg/guard.hpp"
+#include "relay/registry.hpp"
+#include "relay/worker.hpp"
+#include "stats/lane_stats.hpp"
+
+#include <algorithm>
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace outbox::relay {
+
+namespace {
+
+constexpr TimestampTz startup_limit = 10 * USECS_PER_SEC;
+
+bool start_lane(int slot, const std::string &name)
+{
+    BackgroundWorker worker = describe_worker("outbox_lane_main", "outbox_relay lane", "outbox_relay lane " + name);
+    worker.bgw_main_arg = Int32GetDatum(slot);
+    worker.bgw_notify_pid = MyProcPid;
+    return pg::call([&] { return RegisterDynamicBackgroundWorker(&worker, nullptr); });
+}
+
+// The lane's place, taken if it has none; -1: all are in use. Under the registry's lock.
+int take_place(int relay_id, int lane)
+{
+    const bool known = find_lane(MyDatabaseId, relay_id, lane) >= 0;
+    const int slot = claim_lane_slot(MyDatabaseId, relay_id, lane);
+    if (slot >= 0 && !known) {
+        stats::LaneStats fresh{};
+        fresh.database = MyDatabaseId;
+        fresh.relay_id = relay_id;
+        fresh.lane = static_cast<std::int16_t>(lane);
+        stats::write_entry(slot, fresh);
+    }
+    return slot;
+}
+
+bool belongs_to(const std::vector<Relay> &relays, const LaneEntry &entry)
+{
+    return std::any_of(relays.begin(), relays.end(), [&](const Relay &relay) {
+        return relay.relay_id == entry.relay_id && entry.lane < relay.lanes;
+    });
+}
+
+} // namespace
+
+bool keep_lane(const Relay &relay, int lane)
+{
+    int slot = -1;
+    {
+        const RegistryLock lock;
+        slot = take_place(relay.relay_id, lane);
+        if (slot >= 0) {
+            LaneEntry &entry = lane_entry(slot);
+            const TimestampTz now = GetCurrentTimestamp();
+            if (entry.pid != 0)
+                return true;
+            if (entry.not_before > now || (entry.started_at != 0 && now - entry.started_at < startup_limit))
+                return false;
+            entry.started_at = now;
+        }
+    }
+    if (slot >= 0 && start_lane(slot, relay.name + "/" + std::to_string(lane)))
+        return true;
+    if (slot >= 0) {
+        const RegistryLock lock;
+        lane_entry(slot).started_at = 0;
+        lane_entry(slot).not_before = GetCurrentTimestamp() + startup_limit / 2;
+    }
+    warn_of_missing_slot("a lane");
+    return false;
+}
+
+void release_lanes_without_relay(const std::vector<Relay> &relays)
+{
+    const RegistryLock lock;
+    for (int slot = 0; slot < registry_capacity(); ++slot) {
+        const LaneEntry &entry = lane_entry(slot);
+        if (entry.database != MyDatabaseId || entry.pid != 0 || belongs_to(relays, entry))
+            continue;
+        stats::clear_entry(slot);
+        release_lane_slot(slot);
+    }
+}
+
+bool has_place(int relay_id)
+{
+    const RegistryLock lock;
+    for (int slot = 0; slot < registry_capacity(); ++slot)
+        if (lane_entry(slot).database == MyDatabaseId && lane_entry(slot).relay_id == relay_id)
+            return true;
+    return false;
+}
+
+void stop_lanes()
+{
+    const RegistryLock lock;
+    for (int slot = 0; slot < registry_capacity(); ++slot) {
+        const LaneEntry &entry = lane_entry(slot);
+        if (entry.database == MyDatabaseId && entry.pid != 0)
+            kill(entry.pid, SIGTERM);
+    }
+}
+
+} // namespace outbox::relay

@@ -1,0 +1,19 @@
+// What the keeper does with single lanes: it starts them, and gives their places back (C++ regime).
+#pragma once
+
+#include "relay/relay_table.hpp"
+
+namespace outbox::relay {
+
+// Sees to it that the lane runs. Returns false if it must be looked at again soon.
+bool keep_lane(const Relay &relay, int lane);
+
+// Gives the places of lanes back that no relay has any more, once their workers have ended.
+void release_lanes_without_relay(const std::vector<Relay> &relays);
+// Has the relay a lane that runs, or is about to?
+bool has_place(int relay_id);
+
+// Asks every lane of the database to stop.
+void stop_lanes();
+
+} // namespace outbox::relay
