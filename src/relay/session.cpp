@@ -299,6 +299,9 @@ bool Session::read_more()
                 ++filtered;
         });
     });
+    // Read by options that were changed before some of it was committed: it is read again by the new ones.
+    if (relay_changes() != relay_changes_seen_)
+        return false;
     reader_ = std::move(reader);
     all_read_ = chunk == log::WindowReader::Chunk::all_read;
     read_at_ = Clock::now();
