@@ -91,9 +91,9 @@ COMMENT ON COLUMN outbox.capture_failure.id IS 'From the clock that events have 
 COMMENT ON COLUMN outbox.capture_failure.failed_at IS 'When making the event was last tried.';
 COMMENT ON COLUMN outbox.capture_failure.xid IS 'Top-level transaction of the change.';
 COMMENT ON COLUMN outbox.capture_failure.target IS 'The table; of a partitioned one, the partition.';
-COMMENT ON COLUMN outbox.capture_failure.operation IS 'insert, update or delete.';
+COMMENT ON COLUMN outbox.capture_failure.operation IS 'insert, update or delete; an update that brings the row into the rule''s condition is an insert, one that takes it out a delete.';
 COMMENT ON COLUMN outbox.capture_failure.row_key IS 'The columns that identify the row, as texts; null: none could be read.';
-COMMENT ON COLUMN outbox.capture_failure.row_data IS 'The row as it was written (of a delete, as it was), as texts, not masked: the columns that its event would be made of. Null: it could not be read, or is too large.';
+COMMENT ON COLUMN outbox.capture_failure.row_data IS 'The row as it was written (of a delete, as it was before), as texts, not masked: the columns that its event would be made of. Null: it could not be read, or is too large.';
 COMMENT ON COLUMN outbox.capture_failure.sqlstate IS 'Of the error; message, detail, hint and context are its texts.';
 
 -- Event ids that callers of outbox.emit() chose themselves: what makes a second emit of one do nothing.
@@ -283,7 +283,7 @@ CREATE FUNCTION outbox.preview(
     LANGUAGE c SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'outbox_preview';
 COMMENT ON FUNCTION outbox.preview(regclass, text, jsonb, jsonb) IS
-    'The event that a change of a tracked table would make, by its rule; no row if it would make none. Nothing is written. op: insert, update, delete or truncate; old and new: the row before and after, null where the operation has none. Columns left out are null; of an update''s new row, as in the old one. Errors: undefined_object if the table is not tracked, insufficient_privilege unless the caller owns it, invalid_parameter_value.';
+    'The event that a change of a tracked table would make, by its rule; no row if it would make none. Nothing is written. op: insert, update, delete or truncate; old and new: the row before and after, null where the operation has none. Columns left out are null; of an update''s new row, as in the old one. Errors: undefined_object if the table is not tracked, insufficient_privilege unless the caller owns it, undefined_column, invalid_parameter_value.';
 
 CREATE FUNCTION outbox.capture_off(reason text DEFAULT NULL) RETURNS void
     LANGUAGE c SET search_path = pg_catalog, pg_temp

@@ -50,6 +50,10 @@ SELECT * FROM outbox.preview('item', 'delete', NULL, NULL);
 SELECT * FROM outbox.preview('item', 'insert', NULL, '{"id": "x"}');
 SELECT * FROM outbox.preview('item', 'insert', NULL, '{"name": "x"}');
 SELECT * FROM outbox.preview(NULL, 'insert', NULL, '{}');
+SELECT * FROM outbox.preview('item', 'insert', NULL, '[]');
+\set VERBOSITY default
+SELECT * FROM outbox.preview('item', 'update', '{"id": 1}', '{"nam": "x"}');
+\set VERBOSITY terse
 CREATE TABLE untracked (id int PRIMARY KEY);
 SELECT * FROM outbox.preview('untracked', 'insert', NULL, '{"id": 1}');
 CREATE ROLE previewer;

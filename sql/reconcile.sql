@@ -89,6 +89,29 @@ ALTER TABLE p DISABLE TRIGGER ALL;
 UPDATE p SET state = 'open', changed = clock_timestamp() AT TIME ZONE 'UTC';
 SELECT entity_id, event_type, reason FROM outbox.reconcile('p', '2026-01-01', 'changed') ORDER BY 1;
 
+-- An update that brings a row into the condition is its creation, one that takes it out its end: of the row that met it.
+CREATE TABLE q (id int PRIMARY KEY, state text);
+SELECT outbox.track('q', '{"on_failure": "record", "condition": "state <> ''secret''", "enrich": {"q": "SELECT 80 / n FROM reconciled.divisor"}}') IS NOT NULL AS tracked;
+INSERT INTO q VALUES (1, 'open'), (2, 'secret'), (3, 'open');
+UPDATE divisor SET n = 0;
+SET client_min_messages = error;
+UPDATE q SET state = CASE id WHEN 1 THEN 'secret' ELSE 'shown' END;
+SET client_min_messages = notice;
+SELECT operation, row_data FROM outbox.capture_failure WHERE target = 'q'::regclass ORDER BY id;
+UPDATE divisor SET n = 80;
+INSERT INTO start SELECT max(id) FROM outbox.event;
+SELECT entity_id, event_type, reason FROM outbox.reconcile('q');
+SELECT event_type, payload FROM news;
+-- By another rule since: what does not meet its condition is not told, but for the key.
+UPDATE divisor SET n = 0;
+SET client_min_messages = error;
+UPDATE q SET state = 'late' WHERE id = 3;
+SELECT outbox.track('q', '{"condition": "state = ''shown''", "enrich": {"q": "1"}}') IS NOT NULL AS tracked;
+SET client_min_messages = notice;
+INSERT INTO start SELECT max(id) FROM outbox.event;
+SELECT entity_id, event_type, reason FROM outbox.reconcile('q');
+SELECT event_type, payload FROM news;
+
 -- A link table's rows are told about by their parent's event.
 CREATE TABLE parent (id int PRIMARY KEY);
 CREATE TABLE link (parent_id int, person int, PRIMARY KEY (parent_id, person));

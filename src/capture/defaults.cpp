@@ -64,18 +64,6 @@ Value require_key_columns(Relation table)
     return key;
 }
 
-const char *list_columns(TupleDesc columns)
-{
-    StringInfoData list;
-    initStringInfo(&list);
-    for (int i = 0; i < columns->natts; i++) {
-        Form_pg_attribute column = TupleDescAttr(columns, i);
-        if (can_capture(column))
-            appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", NameStr(column->attname));
-    }
-    return list.data;
-}
-
 // These go into headers and routing as they are.
 void refuse_masked_identity(const Rule &rule)
 {
@@ -93,6 +81,18 @@ void refuse_masked_identity(const Rule &rule)
 bool can_capture(Form_pg_attribute column)
 {
     return !column->attisdropped && column->attgenerated != attribute_generated_virtual;
+}
+
+const char *list_columns(TupleDesc columns)
+{
+    StringInfoData list;
+    initStringInfo(&list);
+    for (int i = 0; i < columns->natts; i++) {
+        Form_pg_attribute column = TupleDescAttr(columns, i);
+        if (can_capture(column))
+            appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", NameStr(column->attname));
+    }
+    return list.data;
 }
 
 int find_column(TupleDesc columns, const char *name)

@@ -86,6 +86,16 @@ text *write_payload(CapturePlan *plan, const Change &change, const Answers *answ
     return finish_text(&out);
 }
 
+text *identity_payload(const ColumnList &identity, const Row &row)
+{
+    StringInfoData out;
+    start_text(&out, 0);
+    write_literal(&out, "{\"data\":");
+    write_object(&out, identity, row);
+    write_literal(&out, ",\"previous_attributes\":{}}");
+    return finish_text(&out);
+}
+
 text *truncated_payload(const ColumnList &identity, const Row &row, std::size_t size)
 {
     StringInfoData out;

@@ -11,6 +11,9 @@ struct Answers;
 // the old values of the changed columns, or what previous_query gave. answers: null if the rule has no queries.
 text *write_payload(CapturePlan *plan, const Change &change, const Answers *answers);
 
+// Of a row of which nothing but its identity is to be told.
+text *identity_payload(const ColumnList &identity, const Row &row);
+
 // In place of a payload of `size` bytes that is too large: the row's identity, and that something is missing.
 text *truncated_payload(const ColumnList &identity, const Row &row, std::size_t size);
 

@@ -55,9 +55,30 @@ void check_rows(const OperationName &operation, bool old_row, bool new_row)
             errhint("insert has a new row, delete an old one, update both, truncate none; the others are null."));
 }
 
+// jsonb_populate_record() takes no notice of other members, so a misspelt column would be null without a word.
+void check_members(Relation table, Jsonb *json)
+{
+    if (!JB_ROOT_IS_OBJECT(json))
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a row must be a JSON object"),
+                errhint("Give its columns by name, such as {\"id\": 1}."));
+    JsonbValue name;
+    JsonbValue value;
+    JsonbIterator *iterator = JsonbIteratorInit(&json->root);
+    (void)JsonbIteratorNext(&iterator, &name, false);
+    while (JsonbIteratorNext(&iterator, &name, true) == WJB_KEY) {
+        (void)JsonbIteratorNext(&iterator, &value, true);
+        const char *column = pnstrdup(name.val.string.val, name.val.string.len);
+        if (find_column(RelationGetDescr(table), column) < 0)
+            ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+                    errmsg("table \"%s\" has no column \"%s\" to preview", RelationGetRelationName(table), column),
+                    errhint("Columns that can be captured: %s.", list_columns(RelationGetDescr(table))));
+    }
+}
+
 // A row of the table, from JSON; what that leaves out is taken from `base`, or null. In the caller's memory context.
 Datum populate(Relation table, Datum base, bool no_base, Datum json)
 {
+    check_members(table, DatumGetJsonbP(json));
     MemoryContext caller = CurrentMemoryContext;
     Oid types[] = {table->rd_rel->reltype, JSONBOID};
     Datum values[] = {base, json};

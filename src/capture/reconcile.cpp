@@ -12,6 +12,7 @@
 #include "capture/new_event.hpp"
 #include "capture/owed_events.hpp"
 #include "capture/payload.hpp"
+#include "capture/queries.hpp"
 #include "capture/row_image.hpp"
 #include "capture/row_lookup.hpp"
 #include "capture/rule_context.hpp"
@@ -87,6 +88,15 @@ bool make(const Reconciliation &run, const Change &change, Emitted *emitted)
     return make_event(run.plan, change, run.table, Purpose::log, &emitted->event);
 }
 
+// The rule says that nobody is to hear of such a row; but that it is gone, they must. What data_query has put in its
+// place is another row.
+void hide_unmet_row(const Reconciliation &run, const Change &change, TupleTableSlot *row, Emitted *emitted)
+{
+    const bool own_data = run.plan->queries == nullptr || run.plan->queries->data.plan == nullptr;
+    if (own_data && !meets_condition(*run.plan, row))
+        emitted->event.payload = identity_payload(run.plan->entity_id, change.row);
+}
+
 // What the last failure recorded of it. Its end is no event if it counted as deleted before, or if the log has a later
 // event of it.
 bool make_of_gone(const Reconciliation &run, const OwedEvent &owed, TupleTableSlot *row, Emitted *emitted)
@@ -94,7 +104,10 @@ bool make_of_gone(const Reconciliation &run, const OwedEvent &owed, TupleTableSl
     Change change = change_of_gone(*run.plan, row);
     if (owed.only_deleted && !find_change(*run.plan, row, nullptr, &change))
         return false;
-    return make(run, change, emitted) && !has_later_event(run.known, emitted->event.entity_id, owed.last);
+    if (!make(run, change, emitted) || has_later_event(run.known, emitted->event.entity_id, owed.last))
+        return false;
+    hide_unmet_row(run, change, row, emitted);
+    return true;
 }
 
 // A row that does not meet the condition counts as gone, as it does when it changes.

@@ -116,6 +116,9 @@ void check_columns(const Rule &rule, Relation table);
 // False for dropped columns, and for those that are computed when they are read.
 bool can_capture(Form_pg_attribute column);
 
+// The names of those that can be, for a hint.
+const char *list_columns(TupleDesc columns);
+
 // The zero-based place of a column that can be captured; -1: there is none of this name.
 int find_column(TupleDesc columns, const char *name);
 

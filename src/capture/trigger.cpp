@@ -76,11 +76,32 @@ void warn_once(FmgrInfo *statement, const TriggerData *call, const ErrorData &er
         errhint("outbox.capture_failure holds them; when the cause is mended, outbox.reconcile() emits the events."));
 }
 
-void go_on_without_event(FunctionCallInfo fcinfo, const TriggerData *call, const ErrorData &error)
+// What the event would have told of the row. An update may have brought the row into the rule's condition, or out of
+// it: then the old row is told about, and nobody is to hear of the new one.
+struct Told {
+    Operation operation;
+    TupleTableSlot *row;
+};
+
+Told what_was_to_tell(const CapturePlan *plan, const TriggerData *call)
 {
-    const Operation operation = fired_operation(call);
-    record_failure(call->tg_relation, parse_trigger_rule(*call->tg_trigger), operation,
-                   operation == Operation::remove ? old_row(call) : new_row(call), error);
+    Change change;
+    bool found = false;
+    if (plan != nullptr)
+        (void)pg::attempt([&] { found = find_change(*plan, old_row(call), new_row(call), &change); });
+    TupleTableSlot *before = found ? change.old_row : old_row(call);
+    TupleTableSlot *after = found ? change.new_row : new_row(call);
+    if (after == nullptr)
+        return {.operation = Operation::remove, .row = before};
+    return {.operation = before == nullptr ? Operation::insert : Operation::update, .row = after};
+}
+
+// plan null: it could not be made.
+void go_on_without_event(FunctionCallInfo fcinfo, const TriggerData *call, const CapturePlan *plan,
+                         const ErrorData &error)
+{
+    const Told told = what_was_to_tell(plan, call);
+    record_failure(call->tg_relation, parse_trigger_rule(*call->tg_trigger), told.operation, told.row, error);
     stats::count_capture(RelationGetRelid(call->tg_relation), stats::CaptureCount::failures);
     warn_once(fcinfo->flinfo, call, error);
 }
@@ -116,7 +137,7 @@ CapturePlan *plan_of_trigger(FunctionCallInfo fcinfo, const TriggerData *call)
     error_context_stack = description.previous;
 
     if (error != nullptr)
-        go_on_without_event(fcinfo, call, *error);
+        go_on_without_event(fcinfo, call, nullptr, *error);
     return plan;
 }
 
@@ -132,7 +153,7 @@ void capture(FunctionCallInfo fcinfo, const TriggerData *call)
     if (likely(!plan->record_failures || !may_record(call))) {
         made = make(plan, call, &event);
     } else if (const ErrorData *error = pg::attempt([&] { made = make(plan, call, &event); })) {
-        go_on_without_event(fcinfo, call, *error);
+        go_on_without_event(fcinfo, call, plan, *error);
         return;
     }
     if (!made)
