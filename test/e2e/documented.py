@@ -40,11 +40,13 @@ def run(pg, sql):
     return [row[0] for row in rows]
 
 
-@pytest.mark.parametrize("heading", ["### condition", "### watch", "## SQL in a rule"])
-def test_the_examples_of_rules_make_the_events_shown_below_them(pg, heading):
+@pytest.mark.parametrize("headings", [
+    ["### condition"], ["### watch"], ["## SQL in a rule"], ["### on_failure", "## When an event cannot be made"]])
+def test_the_examples_of_rules_make_the_events_shown_below_them(pg, headings):
+    pg.execute("CREATE ROLE migrator")
     shown = 0
     events = []
-    for language, text in blocks(section("capture.md", heading)):
+    for language, text in blocks("".join(section("capture.md", heading) for heading in headings)):
         if language == "sql":
             events = run(pg, text)
         else:
