@@ -53,6 +53,19 @@ def test_headers_are_scalars_that_let_a_consumer_decide_without_the_body(stage):
     assert all(isinstance(value, (str, int, float, bool)) for value in headers.values())
 
 
+def test_a_promotion_begins_another_epoch_of_the_same_log(stage):
+    before = make_customer(stage).headers["outbox-epoch"]
+    stage.wait_settled()
+    stage.pg.stop()
+    (stage.pg.data / "standby.signal").touch()
+    stage.pg.start()
+    stage.pg.execute("SELECT pg_promote()")
+    stage.pg.execute("UPDATE customer SET name = 'after'")
+    _, (message,) = stage.read()
+    log_id, timeline = before.split("/")
+    assert message.headers["outbox-epoch"] == f"{log_id}/{int(timeline) + 1}"
+
+
 def test_the_envelope_holds_all_of_the_event(stage):
     message = make_customer(stage)
     id, event_id, xid, created_at = stage.pg.execute(
