@@ -57,10 +57,6 @@ class Session {
     void check_confirm_timeout();
     void publish_what_is_allowed();
     bool publish_next();
-    bool has_room() const;
-    bool read_more();
-    void add_read(std::vector<Claim> batch);
-    Claim make_claim(const log::EventView &event) const;
     bool changes_due() const;
     std::chrono::milliseconds record_interval() const;
     bool record_progress();
@@ -70,6 +66,12 @@ class Session {
     void wait();
     long wait_limit() const;
     void update_place();
+
+    // Reading the log (session_reading.cpp).
+    bool has_room() const;
+    bool read_more();
+    void add_read(std::vector<Claim> batch);
+    Claim make_claim(const log::EventView &event) const;
 
     // Messages of several events (session_batch.cpp).
     struct SentBatch {
