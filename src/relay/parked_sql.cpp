@@ -1,10 +1,10 @@
 // SQL functions by which people decide about parked and dead events. Each locks the relay's row, so that no lane
 // records what it knows of parked events meanwhile, and has the lanes read outbox.parked again at its commit.
-#include "log/utf8.hpp"
+#include "log/event_row.hpp"
 #include "pg/extension.hpp"
 #include "pg/query.hpp"
 #include "relay/commit_actions.hpp"
-#include "relay/parked_row.hpp"
+#include "relay/parked_table.hpp"
 #include "relay/relay_table.hpp"
 
 extern "C" {
@@ -121,60 +121,29 @@ std::int64_t discard(const std::string &relay, const Id &id, const pg::Value &re
     return count;
 }
 
-// What the lane would park it with.
-struct ParkingPlace {
-    pg::Value key_hash;
-    std::string routing_key;
-};
-
-ParkingPlace place_of(const std::string &relay_id, const pg::Row &row)
-{
-    // Names and keys are compared as UTF-8, whatever the database's encoding is.
-    std::vector<std::optional<std::string>> texts;
-    for (const pg::Value &value : row)
-        texts.push_back(value ? std::optional(std::string(pg::call([&] { return log::to_utf8(*value); })))
-                              : std::nullopt);
-    log::EventView event;
-    event.event_type = *texts[0];
-    event.entity_type = texts[1];
-    event.entity_id = texts[2];
-    event.ordering_key = texts[3];
-    event.workspace_id = texts[4];
-    event.project_id = texts[5];
-    event.initiator_id = texts[6];
-    event.initiator_type = *texts[7];
-    event.schema_version = texts[8];
-
-    ParkingPlace place;
-    if (const OrderingKey key = ordering_key_of(event))
-        place.key_hash = std::to_string(static_cast<std::int64_t>(*key));
-    const std::string routing_key = parse_options(load_options(std::stoi(relay_id))).routing_key.expand(event);
-    place.routing_key = pg::call([&] { return log::from_utf8(routing_key); });
-    return place;
-}
-
-// A row of its own tells the lanes not to send it.
+// A row of its own tells the lanes not to send it. It is as the lane would have parked it.
 void skip_in_log(const std::string &relay, const std::string &relay_id, std::int64_t id, const std::string &error)
 {
-    const auto rows = pg::query("SELECT event_type, entity_type, entity_id, ordering_key, workspace_id, project_id,"
-                                "       initiator_id, initiator_type, schema_version, " UNSETTLED
-                                "  FROM outbox.event AS e WHERE id = $2::bigint",
-                                {relay_id, std::to_string(id)});
-    if (rows.empty())
+    const RelayOptions options = parse_options(load_options(std::stoi(relay_id)));
+    pg::Value key_hash;
+    std::string routing_key;
+    if (!read_from_log({id}, [&](const log::EventView &event) {
+            if (const OrderingKey key = ordering_key_of(event))
+                key_hash = std::to_string(static_cast<std::int64_t>(*key));
+            routing_key = options.routing_key.expand(event);
+        }))
         refuse(relay, id, "does not exist", ERRCODE_UNDEFINED_OBJECT, "outbox.event lists the events.");
-    if (*rows.front().back() == "f")
+
+    const auto added = pg::query("INSERT INTO outbox.parked (" OUTBOX_EVENT_ROW_COLUMNS
+                                 ", relay_id, key_hash, routing_key, state, reason, since,"
+                                 "       last_error)"
+                                 " SELECT " OUTBOX_EVENT_ROW_COLUMNS
+                                 ", $1::integer, $3::bigint, $4, 'dead', 'skipped', clock_timestamp(), $5"
+                                 "   FROM outbox.event AS e WHERE id = $2::bigint AND " UNSETTLED " RETURNING 1",
+                                 {relay_id, std::to_string(id), key_hash, in_database(routing_key), error});
+    if (added.empty())
         refuse(relay, id, "is settled", ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                "Only an event that has not been delivered yet can be skipped.");
-    const ParkingPlace place = place_of(relay_id, pg::Row(rows.front().begin(), rows.front().end() - 1));
-    pg::query(
-        "INSERT INTO outbox.parked (relay_id, id, xid, event_id, event_type, entity_type, entity_id, ordering_key,"
-        "       payload, workspace_id, project_id, initiator_id, initiator_type, schema_version, headers,"
-        "       created_at, key_hash, routing_key, state, reason, since, last_error)"
-        " SELECT $1::integer, id, xid, event_id, event_type, entity_type, entity_id, ordering_key,"
-        "       payload, workspace_id, project_id, initiator_id, initiator_type, schema_version, headers,"
-        "       created_at, $3::bigint, $4, 'dead', 'skipped', clock_timestamp(), $5"
-        "  FROM outbox.event WHERE id = $2::bigint",
-        {relay_id, std::to_string(id), place.key_hash, place.routing_key, error});
 }
 
 void skip(const std::string &relay, std::int64_t id, const std::string &reason)

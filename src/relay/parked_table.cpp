@@ -46,12 +46,6 @@ std::string in_utf8(const std::string &text)
     return std::string(converted);
 }
 
-std::string in_database(const std::string &text)
-{
-    const std::string_view converted = pg::call([&] { return log::from_utf8(text); });
-    return std::string(converted);
-}
-
 WallTime time_of(const std::string &microseconds)
 {
     return WallTime(std::chrono::microseconds(std::stoll(microseconds)));
@@ -141,9 +135,16 @@ constexpr const char *change_rows =
     "       since = c.since_at, last_error = coalesce(c.error, p.last_error), late = c.late, blocking = c.blocking"
     "  FROM " CHANGED_ROWS " WHERE p.relay_id = $1::integer AND p.id = c.id";
 
-// $1 relay, $2 ids
-constexpr const char *read_rows = "SELECT " OUTBOX_EVENT_ROW_COLUMNS " FROM outbox.parked"
-                                  " WHERE relay_id = $1 AND id = ANY ($2) ORDER BY id";
+// $1 relay, $2 ids. The queries differ in their place only.
+struct Source {
+    const char *sql;
+    SPIPlanPtr plan;
+};
+Source parked_rows{"SELECT " OUTBOX_EVENT_ROW_COLUMNS
+                   " FROM outbox.parked WHERE relay_id = $1 AND id = ANY ($2) ORDER BY id",
+                   nullptr};
+Source log_rows{"SELECT " OUTBOX_EVENT_ROW_COLUMNS " FROM outbox.event WHERE $1 > 0 AND id = ANY ($2) ORDER BY id",
+                nullptr};
 
 ParamListInfo parameters_of(int relay_id, const EventId *ids, std::size_t count)
 {
@@ -159,22 +160,34 @@ ParamListInfo parameters_of(int relay_id, const EventId *ids, std::size_t count)
     return list;
 }
 
-log::StreamResult stream_parked(ParamListInfo parameters, const log::StreamLimits &limits, log::Show show, void *sink)
+log::StreamResult stream(Source &source, ParamListInfo parameters, const log::StreamLimits &limits, log::Show show,
+                         void *sink)
 {
-    static SPIPlanPtr plan = nullptr;
     Oid types[] = {INT4OID, INT8ARRAYOID};
     SPI_connect();
     PushActiveSnapshot(GetTransactionSnapshot());
-    if (plan == nullptr) {
-        SPIPlanPtr made = SPI_prepare(read_rows, 2, types);
-        if (made == nullptr)
+    if (source.plan == nullptr) {
+        SPIPlanPtr plan = SPI_prepare(source.sql, 2, types);
+        if (plan == nullptr)
             elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-        SPI_keepplan(made);
-        plan = made;
+        SPI_keepplan(plan);
+        source.plan = plan;
     }
-    const log::StreamResult result = log::stream_events(plan, parameters, limits, show, sink);
+    const log::StreamResult result = log::stream_events(source.plan, parameters, limits, show, sink);
     PopActiveSnapshot();
     SPI_finish();
+    return result;
+}
+
+log::StreamResult read(Source &source, int relay_id, const std::vector<EventId> &ids, std::size_t bytes,
+                       const std::function<void(const log::EventView &)> &sink)
+{
+    log::EventSink events(sink);
+    const log::StreamLimits limits{static_cast<std::int64_t>(ids.size()) + 1, bytes};
+    const log::StreamResult result = pg::call([&] {
+        return stream(source, parameters_of(relay_id, ids.data(), ids.size()), limits, log::EventSink::show, &events);
+    });
+    events.rethrow();
     return result;
 }
 
@@ -184,6 +197,12 @@ const char *name_of(Reason reason)
 {
     return std::find_if(reasons.begin(), reasons.end(), [&](const auto &known) { return known.first == reason; })
         ->second;
+}
+
+std::string in_database(const std::string &text)
+{
+    const std::string_view converted = pg::call([&] { return log::from_utf8(text); });
+    return std::string(converted);
 }
 
 void load_parked(int relay_id, const std::function<void(const ParkedRow &)> &each)
@@ -227,13 +246,13 @@ void release_dead(int relay_id)
 std::optional<EventId> read_parked(int relay_id, const std::vector<EventId> &ids, std::size_t bytes,
                                    const std::function<void(const log::EventView &)> &sink)
 {
-    log::EventSink events(sink);
-    const log::StreamLimits limits{static_cast<std::int64_t>(ids.size()) + 1, bytes};
-    const log::StreamResult result = pg::call([&] {
-        return stream_parked(parameters_of(relay_id, ids.data(), ids.size()), limits, log::EventSink::show, &events);
-    });
-    events.rethrow();
+    const log::StreamResult result = read(parked_rows, relay_id, ids, bytes, sink);
     return result.limited ? std::optional(result.last) : std::nullopt;
+}
+
+bool read_from_log(EventId id, const std::function<void(const log::EventView &)> &sink)
+{
+    return read(log_rows, 1, {id}, 1, sink).shown > 0;
 }
 
 void write_parked(int relay_id, const ParkedChanges &changes)

@@ -12,6 +12,9 @@ namespace outbox::relay {
 
 const char *name_of(Reason reason);
 
+// Texts of the lane are UTF-8: this one as the database writes it.
+std::string in_database(const std::string &text);
+
 // Calls each for the relay's rows that are parked or blocking, in the order of ids; a page of them is in memory.
 void load_parked(int relay_id, const std::function<void(const ParkedRow &)> &each);
 // Ids that were given up by hand.
@@ -23,6 +26,9 @@ void release_dead(int relay_id);
 // shown, if there may be more behind it.
 std::optional<log::EventId> read_parked(int relay_id, const std::vector<log::EventId> &ids, std::size_t bytes,
                                         const std::function<void(const log::EventView &)> &sink);
+
+// The same for one event of the log; false: there is none of that id.
+bool read_from_log(log::EventId id, const std::function<void(const log::EventView &)> &sink);
 
 // Writes the changes: added rows get their copies from the log. A row that someone else has added or taken away
 // meanwhile stays as that one left it.

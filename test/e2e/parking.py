@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness import checker, workload
+from harness import processes, workload
 from harness.consumer import read_queue
 from harness.waiting import wait_until
 from harness.workload import Writers
@@ -280,6 +280,32 @@ def test_a_transaction_that_decides_about_parked_events_and_stays_open_stops_nob
     stage.broker.declare(stage.queue, binding="#")
     wait_parked(stage, 0)
     assert types(read_queue(stage.broker, stage.queue, (), quiet=1)) == ["bad.type", "bad.type"]
+
+
+def test_a_dump_carries_parked_events_and_the_restored_relay_sends_them_once_it_is_adopted(stage, only):
+    only("good.#")
+    emit(stage, "bad.type", "1", payload='{"n": 1.50}')
+    emit(stage, "good.type", "1")
+    emit(stage, "bad.type", "2")
+    wait_parked(stage, 3)
+    stage.pg.execute("SELECT outbox.skip('default', max(id), 'for the test') FROM outbox.parked")
+    rows = parked(stage)
+    dump = stage.pg.directory / "dump"
+    processes.run([str(stage.pg.bin / "pg_dump"), "-h", "127.0.0.1", "-p", str(stage.pg.port), "-U", "postgres",
+                   "-d", "postgres", "-f", str(dump)])
+    stage.pg.execute("DROP EXTENSION outbox_relay CASCADE")
+    stage.pg.execute("CREATE DATABASE copy TEMPLATE template0")
+    stage.pg.psql("-f", str(dump), dbname="copy")
+    assert stage.pg.execute("SELECT event_type, entity_id, state, reason, attempts FROM outbox.parked ORDER BY id",
+                            dbname="copy") == rows
+    stage.broker.declare(stage.queue, binding="#")
+    assert read_queue(stage.broker, stage.queue, (), quiet=2) == [], "nobody has adopted it"
+    stage.pg.execute("SELECT outbox.resume('default')", dbname="copy")
+    stage.pg.execute("SELECT outbox.emit('good.new', '{}', 'thing', '1')", dbname="copy")
+    messages = read_queue(stage.broker, stage.queue, (), quiet=5)
+    assert types(messages) == ["bad.type", "good.type", "good.new"]
+    assert b'"payload":{"n": 1.50}' in messages[0].body
+    assert messages[0].id < messages[2].id
 
 
 # Crashes and speed

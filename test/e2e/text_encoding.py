@@ -5,6 +5,7 @@ import json
 import pytest
 
 from harness.consumer import read_queue
+from harness.waiting import wait_until
 
 TRACKED = """
     CREATE EXTENSION outbox_relay;
@@ -75,6 +76,20 @@ def test_sql_ascii_passes_utf8_on_and_replaces_what_is_not(stage, other_database
     assert latin.envelope["payload"]["data"] == {"id": "caf\ufffd", "text": "br\ufffdl\ufffde \ufffd\ufffd"}
     assert latin.headers["entity-id"] == "caf\ufffd"
     assert plain.envelope["payload"]["data"]["text"] == "plain"
+
+
+@pytest.mark.server(bound=False)
+@pytest.mark.parametrize("encoding, client, text, routing_key", [
+    ("LATIN1", "utf8", "gruß.ÿ", "gruß.ÿ"), ("SQL_ASCII", "sql_ascii", r"gr\xfc\xc3\x9f", "gr\ufffdß")])
+def test_what_is_parked_keeps_its_names_in_other_encodings(stage, other_database, encoding, client, text, routing_key):
+    session = other_database(encoding, client)
+    session.execute("CREATE EXTENSION outbox_relay")
+    session.execute(f"SELECT outbox.emit(E'{text}', '{{}}', 'brief', '1') FROM generate_series(1, 3)")
+    parked = "SELECT count(*) FROM outbox.parked WHERE reason = 'unroutable' AND last_error IS NOT NULL"
+    wait_until(lambda: session.execute(parked).fetchone()[0] >= 1, 15, "it is parked")
+    stage.broker.declare(stage.queue)
+    assert [message.routing_key for message in receive(stage, session, 3)] == [routing_key] * 3
+    wait_until(lambda: session.execute("SELECT count(*) FROM outbox.parked").fetchone()[0] == 0, 15, "none is left")
 
 
 def test_half_a_character_is_shown_by_its_number(stage):
