@@ -1,11 +1,10 @@
 """The network between lanes and broker, and whoever does not answer on it, in the middle of load."""
 
-import os
-import signal
 import time
 
 import pytest
 
+from harness import acts
 from harness.load import CUT, NONE, Fault, cases
 from harness.proxy import Proxy
 from harness.waiting import wait_until
@@ -15,21 +14,11 @@ NAME = "broker.outbox.test"
 
 
 def stop_broker(seconds):
-    def stop(load):
-        with load.broker.suspended():
-            time.sleep(seconds)
-    return stop
+    return lambda load: acts.suspend_broker(load, seconds)
 
 
 def stop_lane(seconds):
-    def stop(load):
-        pid = load.lane_pid()
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            time.sleep(seconds)
-        finally:
-            os.kill(pid, signal.SIGCONT)
-    return stop
+    return lambda load: acts.suspend_lane(load, seconds)
 
 
 def through_proxy(load):

@@ -9,7 +9,9 @@ from harness.waiting import wait_until
 
 
 def kill_worker(kind):
-    return lambda stage: stage.pg.kill(stage.pg.pids(f"outbox_relay {kind}%")[0])
+    def kill(stage):
+        stage.pg.kill(wait_until(lambda: stage.pg.pids(f"outbox_relay {kind}%"), 70, f"a {kind} runs")[0])
+    return kill
 
 
 def kill_backend(stage):
@@ -31,10 +33,10 @@ def kill_broker(stage):
 def end_worker(kind):
     def end(stage):
         pattern = f"outbox_relay {kind}%"
-        before = set(stage.pg.pids(pattern))
-        pid = min(before)
+        before = wait_until(lambda: stage.pg.pids(pattern), 70, f"a {kind} runs")
+        pid = before[0]
         os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: pid not in (now := stage.pg.pids(pattern)) and len(now) >= len(before), 20, f"the {kind} is replaced")
+        wait_until(lambda: pid not in (now := stage.pg.pids(pattern)) and len(now) >= len(before), 70, f"the {kind} is replaced")
     return end
 
 
@@ -75,3 +77,26 @@ def stop_at_once_in_recovery(stage):
 def startup_process(pg):
     """The process that replays the WAL of a server that is coming up; None: not yet, or no longer."""
     return next((pid for pid in processes.children(pg.process.pid) if "startup" in processes.title(pid)), None)
+
+
+def block_broker(stage, seconds=3):
+    with stage.broker.blocking():
+        time.sleep(seconds)
+
+
+def suspend_broker(stage, seconds=5):
+    with stage.broker.suspended():
+        time.sleep(seconds)
+
+
+def suspend_lane(stage, seconds=5):
+    pid = stage.lane_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def reclaim(stage):
+    stage.pg.execute("SELECT outbox.reclaim('0 seconds')")

@@ -55,7 +55,7 @@ class Broker:
             self.epmd = processes.start(command, self.log, self._environment())
             wait_until(lambda: _listens(self.epmd_port), 10, "epmd listens")
         self.process = processes.start([str(PROGRAMS / "rabbitmq-server")], self.log, self._environment())
-        wait_until(self._accepts, timeout, f"broker accepts connections (see {self.directory})", interval=0.1)
+        wait_until(self.accepts, timeout, f"broker accepts connections (see {self.directory})", interval=0.1)
         return self
 
     def stop(self):
@@ -105,7 +105,7 @@ class Broker:
         if self._alarm:
             self.unblock()
 
-    def _accepts(self):
+    def accepts(self):
         if self.process.poll() is not None:
             raise AssertionError(f"the broker ended while starting:\n{self.log.read_text(errors='replace')[-3000:]}")
         if not _listens(self.port):
@@ -138,7 +138,9 @@ class Broker:
     # Administration
 
     def ctl(self, *arguments, timeout=60):
-        return processes.run([str(PROGRAMS / "rabbitmqctl"), "-q", *arguments], timeout=timeout, env=self._environment())
+        """Output of rabbitmqctl."""
+        return processes.run([str(PROGRAMS / "rabbitmqctl"), "-q", *arguments], timeout=timeout,
+                             env=self._environment()).stdout
 
     @contextmanager
     def blocking(self):

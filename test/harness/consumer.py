@@ -7,7 +7,9 @@ its own, so that the clock it reads is not held up by the writers of the test.
 
 import json
 import multiprocessing
+import os
 import queue as queues
+import signal
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -117,7 +119,7 @@ def read_queue(broker, queue, expected, timeout=60, quiet=0.5, keep=True):
 def _consume(broker, queue, keep, sink, stop, ready):
     while not stop.is_set():
         try:
-            reader = QueueReader(broker, queue, keep, prefetch=500)
+            reader = QueueReader(broker, queue, keep, prefetch=100)
             ready.set()
             while not (stop.is_set() or reader.cancelled):
                 for message in reader.read(0.05):
@@ -164,6 +166,13 @@ class Consumer:
         while len(found) < count and time.monotonic() < deadline:
             found += self.messages(0.2)
         return found
+
+    def suspend(self):
+        """It takes nothing more off the queue than what the broker has sent it already."""
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.kill(self._process.pid, signal.SIGCONT)
 
     def close(self):
         self._stop.set()

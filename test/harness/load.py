@@ -7,7 +7,7 @@ compares the committed rows with what each consumer received.
 
 import json
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -41,6 +41,7 @@ class Fault:
     prepare: Callable = lambda load: {}     # before the server starts; returns settings
     settings: dict = field(default_factory=dict)
     writers_fail: bool = False      # transactions may fail meanwhile, as the server itself is hit
+    reorders: bool = False          # the relays are pipelined: what a refusal lets overtake is no fault
     takes_messages: bool = False    # from the broker, which had confirmed them: only what it had not counts
 
 
@@ -55,12 +56,16 @@ class Load(Stage):
 
     def __init__(self, make_server, broker, record=lambda row: None):
         super().__init__(None, broker)
-        self._make_server = make_server
+        self.make_server = make_server
         self._record = record
         self._consumers = {}
         self.writers = None
         self.environment = {}   # variables that the server is started with
         self.closing = ExitStack()      # what a fault has made, and its end
+        self.moved_to = None    # a directory that the server shall live in
+        self.options = {}       # of every relay, beside its own
+        self.exchange_type, self.binding, self.queue_arguments = "topic", "#", {}
+        self.dropped = set()    # event ids whose log is gone by the fault's doing: sent or not, they say nothing
         self.remark = ""        # of the row: a fault may set it
 
     # Life
@@ -75,7 +80,10 @@ class Load(Stage):
     def open(self, **settings):
         settings.setdefault("outbox_relay__amqp_url", self.broker.url())
         settings.setdefault("outbox_relay__max_in_flight", MAX_IN_FLIGHT)
-        self.pg = self._make_server(**settings)
+        self.pg_settings = settings
+        self.pg = self.make_server(**settings)
+        if self.moved_to:
+            self.pg.move(self.moved_to)
         self.pg.environment = self.environment
         for relay in self.relays:
             self.declare(relay)
@@ -88,7 +96,7 @@ class Load(Stage):
         return self
 
     def declare(self, relay):
-        self.broker.declare(self.place(relay), self.place(relay))
+        self.broker.declare(self.place(relay), self.place(relay), self.exchange_type, self.binding, **self.queue_arguments)
 
     def install(self, session):
         """Extension, relays and table, in a database without them."""
@@ -96,7 +104,7 @@ class Load(Stage):
         for relay, options in self.relays.items():
             create = "alter_relay" if relay == "default" else "create_relay"
             session.execute(f"SELECT outbox.{create}(%s, %s::jsonb)",
-                            (relay, json.dumps({"exchange": self.place(relay), **options})))
+                            (relay, json.dumps({"exchange": self.place(relay), **options, **self.options})))
         steady.prepare(session)
 
     def close(self):
@@ -116,7 +124,7 @@ class Load(Stage):
     def through(self, subject, name, fault):
         """Runs the fault in the middle of load and judges it; returns the row, and what each relay came to."""
         self.open(**{**fault.settings, **fault.prepare(self)})
-        self.run_for(BEFORE, at_least=steady.KEYS)
+        self.run_for(BEFORE, at_least=steady.KEYS // 2)
         fault.act(self)
         self.run_for(AFTER)
         self.writers.stop()
@@ -128,11 +136,24 @@ class Load(Stage):
             row.add(report)
         self._record(row)
         for relay, report in reports.items():
+            if fault.reorders and self.order_breaks(relay):
+                report.out_of_order = []
             assert report.nothing_wrong(), f"relay {relay}: {report}"
             assert report.repeats <= fault.repeats * self.lanes(relay), f"relay {relay}: {report}"
         if not fault.writers_fail:
             assert not self.writers.failures, "a fault of the broker or the network must not reach a transaction"
         return row, reports
+
+    @contextmanager
+    def consumers_stopped(self):
+        """Nobody takes messages off the queues."""
+        for consumer in self._consumers.values():
+            consumer.suspend()
+        try:
+            yield
+        finally:
+            for consumer in self._consumers.values():
+                consumer.resume()
 
     def run_for(self, seconds, at_least=0):
         """Lets it run; returns once every consumer has had so many messages."""
@@ -152,12 +173,12 @@ class Load(Stage):
     def committed(self):
         """The rows of checker.committed_events; the table that the writers wrote agrees on how many they are."""
         rows = checker.committed_events(self.pg)
-        assert len(rows) == self.pg.value("SELECT sum(version)::int FROM steady"), "the log is not what was committed"
+        assert sum(row[2] == "steady" for row in rows) == self.pg.value("SELECT sum(version)::int FROM steady"), "the log is not what was committed"
         return rows
 
     def judge(self):
         """{relay: Report}, once everything has arrived or time is up."""
-        committed = self.committed()
+        committed = [row for row in self.committed() if row[0] not in self.dropped]
         ids = {row[0] for row in committed}
 
         def all_arrived():
@@ -169,12 +190,16 @@ class Load(Stage):
                 deadline = min(deadline, time.monotonic() + 5)      # the relays have done what they can
             time.sleep(0.3)
         time.sleep(0.5)     # what comes twice comes now
-        return {relay: checker.check(committed, messages) for relay, messages in self.collect().items()}
+        return {relay: checker.check(committed, [message for message in messages if message.event_id not in self.dropped])
+                for relay, messages in self.collect().items()}
 
     def settled(self, relay):
         """The relay has nothing left to do, and nothing parked."""
         lanes = [self.stats(relay, lane) for lane in range(self.lanes(relay))]
         return all(now.get("pid") and now["backlog"] == 0 and now["in_flight"] == 0 and now["parked"] == 0 for now in lanes)
+
+    def order_breaks(self, relay):
+        return sum(self.stats(relay, lane)["order_breaks"] for lane in range(self.lanes(relay)))
 
     def confirmed(self, relay):
         return sum(self.stats(relay, lane)["confirmed"] for lane in range(self.lanes(relay)))

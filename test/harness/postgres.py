@@ -54,6 +54,21 @@ class Postgres:
         processes.own(self.log)
         return self
 
+    def move(self, directory):
+        """Lets a server that is not running live in another directory from now on."""
+        processes.run(["cp", "-a", str(self.data), str(directory / "data")], timeout=120)
+        self.data = directory / "data"
+
+    def base_backup(self, primary):
+        """Makes the data directory anew, as a standby's of a running server."""
+        shutil.rmtree(self.data)
+        processes.run([str(self.bin / "pg_basebackup"), "-D", str(self.data), "-d", primary.dsn(), "-X", "stream", "-R",
+                       "--checkpoint=fast", "--no-sync"], timeout=120)
+
+    def start_standby(self, primary):
+        self.settings["primary_conninfo"] = primary.dsn()
+        return self.start()
+
     def start(self, timeout=60):
         return self.launch().wait_accepting(timeout)
 
