@@ -52,7 +52,7 @@ def cases(faults, short):
 
 
 class Load(Stage):
-    relays = {"default": {}}
+    relays = {"default": {}, "second": {}, "third": {}}
 
     def __init__(self, make_server, broker, record=lambda row: None):
         super().__init__(None, broker)
