@@ -119,7 +119,12 @@ std::string array_of(const std::vector<EventId> &ids)
                    "        attempts integer, next_attempt bigint, since bigint, error text, late boolean, blocking "  \
                    "boolean)) AS c"
 
-// The subquery with OFFSET 0 is asked for each row by the id indexes, whatever the statistics say.
+// The shape of the plans is forced, as that of the window queries is: the table was empty a minute ago, and statistics
+// say so. A subquery with OFFSET 0 is asked for each row, by the index; the row it found is changed by its place.
+#define ROW_OF(row)                                                                                                    \
+    ", LATERAL (SELECT ctid FROM outbox.parked WHERE relay_id = $1::integer AND id = " row ".id OFFSET 0) AS found"    \
+    " WHERE p.ctid = found.ctid"
+
 constexpr const char *add_rows =
     "INSERT INTO outbox.parked (" OUTBOX_EVENT_ROW_COLUMNS ", relay_id, key_hash, routing_key, state, reason, attempts,"
     " next_attempt_at, since, last_error, late, blocking)"
@@ -133,17 +138,22 @@ constexpr const char *change_rows =
     "UPDATE outbox.parked AS p"
     "   SET state = c.state, reason = c.reason, attempts = c.attempts, next_attempt_at = c.next_attempt_at,"
     "       since = c.since_at, last_error = coalesce(c.error, p.last_error), late = c.late, blocking = c.blocking"
-    "  FROM " CHANGED_ROWS " WHERE p.relay_id = $1::integer AND p.id = c.id";
+    "  FROM " CHANGED_ROWS ROW_OF("c");
 
-// $1 relay, $2 ids. The queries differ in their place only.
+constexpr const char *remove_rows =
+    "DELETE FROM outbox.parked AS p USING unnest($2::bigint[]) AS gone(id)" ROW_OF("gone");
+
+// $1 relay, $2 ids in ascending order, which is the order of the rows. The queries differ in their place only. The
+// subquery with OFFSET 0 is asked for each id by the index, whatever the statistics say.
 struct Source {
     const char *sql;
     SPIPlanPtr plan;
 };
-Source parked_rows{"SELECT " OUTBOX_EVENT_ROW_COLUMNS
-                   " FROM outbox.parked WHERE relay_id = $1 AND id = ANY ($2) ORDER BY id",
+Source parked_rows{"SELECT e.* FROM unnest($2) AS wanted, LATERAL (SELECT " OUTBOX_EVENT_ROW_COLUMNS
+                   " FROM outbox.parked WHERE relay_id = $1 AND id = wanted OFFSET 0) AS e",
                    nullptr};
-Source log_rows{"SELECT " OUTBOX_EVENT_ROW_COLUMNS " FROM outbox.event WHERE $1 > 0 AND id = ANY ($2) ORDER BY id",
+Source log_rows{"SELECT e.* FROM unnest($2) AS wanted, LATERAL (SELECT " OUTBOX_EVENT_ROW_COLUMNS
+                " FROM outbox.event WHERE $1 > 0 AND id = wanted OFFSET 0) AS e",
                 nullptr};
 
 ParamListInfo parameters_of(int relay_id, const EventId *ids, std::size_t count)
@@ -263,8 +273,7 @@ void write_parked(int relay_id, const ParkedChanges &changes)
     if (!changes.changed().empty())
         pg::query(change_rows, {relay, json_of(changes.changed())});
     if (!changes.removed().empty())
-        pg::query("DELETE FROM outbox.parked WHERE relay_id = $1::integer AND id = ANY ($2::bigint[])",
-                  {relay, array_of(changes.removed())});
+        pg::query(remove_rows, {relay, array_of(changes.removed())});
 }
 
 bool lock_parked(int relay_id)

@@ -22,8 +22,8 @@ std::vector<log::EventId> load_skipped(int relay_id);
 // Dead events block their keys no longer.
 void release_dead(int relay_id);
 
-// Shows the events of these ids, in the order of ids, up to so many bytes of payload (one always). Returns the last id
-// shown, if there may be more behind it.
+// Shows the events of these ids (ascending), in their order, up to so many bytes of payload (one always). Returns the
+// last id shown, if there may be more behind it.
 std::optional<log::EventId> read_parked(int relay_id, const std::vector<log::EventId> &ids, std::size_t bytes,
                                         const std::function<void(const log::EventView &)> &sink);
 

@@ -341,6 +341,20 @@ def _bind(stage, bindings, without=None):
             bind(stage.queue, "outbox", binding)
 
 
+def test_twenty_thousand_parked_events_are_out_in_seconds(stage, only, note):
+    only("good.#")
+    stage.pg.execute("SELECT outbox.emit('bad.type', '{}', 'thing', (i % 5000)::text) FROM generate_series(1, 20000) AS i")
+    wait_parked(stage, 20_000)
+    note(f"{stage.stats()['memory'] / 2**20:.0f} MB with 20,000 parked")
+    stage.broker.declare(stage.queue, binding="#")
+    stage.pg.execute("SELECT outbox.retry('default')")
+    began = time.monotonic()
+    wait_parked(stage, 0, timeout=25)
+    note(f"{20_000 / (time.monotonic() - began):.0f} events/s out of the table")
+    report = stage.report()
+    assert report.exact(), report
+
+
 @pytest.mark.server(connected=False)
 def test_one_in_a_thousand_refused_lets_all_others_through_at_full_speed(stage, broker, note):
     """The refused ones go to a full queue of their own."""
