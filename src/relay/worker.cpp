@@ -104,6 +104,9 @@ void begin_worker()
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
     pqsignal(SIGINT, on_cancel);
     BackgroundWorkerUnblockSignals();
+    // Until here the server has SIGHUP ignored: a reload since the fork, which gave this process its settings, was
+    // missed.
+    ConfigReloadPending = 1;
 }
 
 void connect_to_database(Oid database)
