@@ -15,7 +15,7 @@ WERROR = -Werror
 PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -Wall -Wextra $(WERROR) -Wno-register -Wno-unused-parameter \
 	-Wno-missing-field-initializers
 PG_CPPFLAGS = -I$(srcdir)/src
-SHLIB_LINK = -lrabbitmq -lresolv -lstdc++
+SHLIB_LINK = -lrabbitmq -lssl -lcrypto -lresolv -lstdc++
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)

@@ -20,6 +20,12 @@ char *tracestate;
 char *databases;
 int heartbeat;
 int connect_timeout;
+char *credentials_file;
+char *credentials_command;
+char *tls_ca_file;
+char *tls_cert_file;
+char *tls_key_file;
+int tls_verify;
 int confirm_timeout;
 int stop_timeout;
 int max_in_flight;
@@ -47,6 +53,10 @@ namespace {
 const config_enum_entry orderings[] = {{"strict", 0, false}, {"pipelined", 1, false}, {nullptr, 0, false}};
 const config_enum_entry unroutable_choices[] = {{"park", 0, false}, {"discard", 1, false}, {nullptr, 0, false}};
 const config_enum_entry dead_choices[] = {{"release", 0, false}, {"block", 1, false}, {nullptr, 0, false}};
+
+// Its values are those of transport::Tls::Verify.
+const config_enum_entry tls_verifications[] = {
+    {"full", 0, false}, {"ca", 1, false}, {"off", 2, false}, {nullptr, 0, false}};
 
 constexpr char hidden[] = "(hidden)";
 
@@ -165,6 +175,28 @@ void define_choice(const char *name, const char *description, int *variable, con
                              nullptr);
 }
 
+// What only an administrator may see: a command may be telling.
+void define_path(const char *name, const char *description, const char *more, char **variable)
+{
+    DefineCustomStringVariable(name, description, more, variable, "", PGC_SIGHUP, GUC_SUPERUSER_ONLY, nullptr, nullptr,
+                               nullptr);
+}
+
+void define_broker_settings()
+{
+    define_path("outbox_relay.credentials_file", "File with the broker's user and password.",
+                "They take the place of those in amqp_url.", &credentials_file);
+    define_path("outbox_relay.credentials_command", "Shell command that prints the broker's user and password.",
+                "They take the place of those in amqp_url.", &credentials_command);
+    define_path("outbox_relay.tls_ca_file", "Certificate authorities that the broker's certificate must come from.",
+                "Empty: those that the system trusts.", &tls_ca_file);
+    define_path("outbox_relay.tls_cert_file", "Client certificate for the broker.", "Empty: none.", &tls_cert_file);
+    define_path("outbox_relay.tls_key_file", "Key of the client certificate.", "Empty: it is in tls_cert_file.",
+                &tls_key_file);
+    define_choice("outbox_relay.tls_verify", "What of the broker's certificate is verified.", &tls_verify,
+                  tls_verifications);
+}
+
 void define_refusal_settings()
 {
     define_int("outbox_relay.max_attempts", "An event that the broker has refused so often is dead.", &max_attempts, 20,
@@ -245,6 +277,7 @@ void define(UrlCheck check, FormCheck traceparent_check, FormCheck tracestate_ch
     define_int("outbox_relay.progress_interval", "Time between two progress records under load.", &progress_interval,
                200, 10, 60000, GUC_UNIT_MS);
 
+    define_broker_settings();
     define_refusal_settings();
 
     DefineCustomIntVariable("outbox_relay.clock_offset", "Added to the clock that event ids are made from.",

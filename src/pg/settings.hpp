@@ -28,6 +28,12 @@ extern char *tracestate;
 extern char *databases;        // comma-separated names; empty: every database that has the extension
 extern int heartbeat;          // seconds
 extern int connect_timeout;    // milliseconds
+extern char *credentials_file; // these two: "": not set
+extern char *credentials_command;
+extern char *tls_ca_file; // these three: "": not set
+extern char *tls_cert_file;
+extern char *tls_key_file;
+extern int tls_verify;         // a value of transport::Tls::Verify
 extern int confirm_timeout;    // milliseconds
 extern int stop_timeout;       // milliseconds
 extern int max_in_flight;      // messages

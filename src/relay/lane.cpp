@@ -77,12 +77,15 @@ class Lane {
 
 void Lane::connect_and_relay(const LaneConfig &config)
 {
-    const transport::AmqpUrl &url = config.target.url;
-    endpoints_ = url.endpoints.size();
-    const transport::Endpoint &endpoint = url.endpoints[endpoint_ %= endpoints_];
-    display_.broker(url.redacted(endpoint));
-    display_.enter(stats::LaneState::connecting, url.redacted(endpoint));
-    transport::AmqpPublisher publisher(config.target, endpoint);
+    transport::Target target = config.target;
+    endpoints_ = target.url.endpoints.size();
+    const transport::Endpoint &endpoint = target.url.endpoints[endpoint_ %= endpoints_];
+    display_.enter(stats::LaneState::connecting, endpoint.host + ":" + std::to_string(endpoint.port));
+    read_credentials(config.credentials, transport::Clock::now() + target.connect_timeout, &target.url);
+    display_.broker(target.url.redacted(endpoint));
+    if (attend_server() || stop_requested())
+        return; // with new settings, or not at all
+    transport::AmqpPublisher publisher(target, endpoint);
     if (std::exchange(connected_before_, true))
         ++display_.counts().reconnects;
     backoff_.reset();

@@ -17,6 +17,10 @@ transport::Target make_target(const LaneIdentity &identity, const RelayOptions &
 {
     transport::Target target;
     target.url = transport::parse_amqp_url(settings::amqp_url());
+    target.tls = {.verify = static_cast<transport::Tls::Verify>(settings::tls_verify),
+                  .ca_file = settings::tls_ca_file,
+                  .cert_file = settings::tls_cert_file,
+                  .key_file = settings::tls_key_file};
     target.exchange = options.exchange;
     target.exchange_type = options.exchange_type;
     target.declare = options.declare;
@@ -70,6 +74,7 @@ LaneConfig load_config(const LaneIdentity &identity)
     config.has_broker = *settings::amqp_url() != '\0';
     if (config.has_broker)
         config.target = make_target(identity, options);
+    config.credentials = {.file = settings::credentials_file, .command = settings::credentials_command};
     return config;
 }
 

@@ -3,6 +3,7 @@
 
 #include "pg/postgres.hpp"
 #include "relay/batches.hpp"
+#include "relay/credentials.hpp"
 #include "relay/log_identity.hpp"
 #include "relay/options.hpp"
 #include "relay/parking.hpp"
@@ -17,8 +18,9 @@
 namespace outbox::relay {
 
 struct LaneConfig {
-    bool has_broker = false; // outbox_relay.amqp_url is set
-    transport::Target target;
+    bool has_broker = false;  // outbox_relay.amqp_url is set
+    transport::Target target; // user and password are those of the URL
+    CredentialsSource credentials;
     RelayOptions options;
     LogIdentity log;
     BatchLimits batch;

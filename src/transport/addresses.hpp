@@ -22,8 +22,7 @@ Addresses resolve(const std::string &host, std::uint16_t port, std::chrono::stea
 std::string numeric(const addrinfo &address);
 
 // When to give up this address, so that one that swallows packets does not hide those that follow it in the list.
-std::chrono::steady_clock::time_point share_of(const addrinfo &address,
-                                               std::chrono::steady_clock::time_point deadline);
+std::chrono::steady_clock::time_point share_of(const addrinfo &address, std::chrono::steady_clock::time_point deadline);
 
 std::chrono::milliseconds time_left(std::chrono::steady_clock::time_point deadline);
 

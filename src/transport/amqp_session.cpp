@@ -2,6 +2,7 @@
 
 #include "transport/send_room.hpp"
 #include "transport/tcp_connect.hpp"
+#include "transport/tls_connect.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -74,8 +75,12 @@ class Opening {
 
     void connect()
     {
-        // The server has initialised OpenSSL for itself, and no TLS is spoken here.
+        // The server has initialised OpenSSL for itself.
         amqp_set_initialize_ssl_library(0);
+        if (target_.url.tls) {
+            connection_ = connect_tls(target_.tls, endpoint_, deadline_);
+            return;
+        }
         const int fd = connect_tcp(endpoint_.host, endpoint_.port, deadline_);
         connection_.reset(amqp_new_connection());
         amqp_socket_t *socket = connection_ ? amqp_tcp_socket_new(state()) : nullptr;
@@ -115,7 +120,13 @@ class Opening {
             throw Error(Error::Kind::unreachable,
                         who + " did not answer within " + std::to_string(target_.connect_timeout.count()) + " ms");
         if (status == AMQP_STATUS_CONNECTION_CLOSED || status == AMQP_STATUS_SOCKET_ERROR)
-            throw Error(Error::Kind::unreachable, who + " closed the connection during the handshake");
+            throw Error(
+                Error::Kind::unreachable,
+                who + " closed the connection during the handshake" +
+                    (target_.url.tls && target_.tls.cert_file.empty() ? " (no client certificate is set)" : ""));
+        // With TLS 1.3 a broker tells only now that it does not take the client's certificate.
+        if (status == AMQP_STATUS_SSL_ERROR)
+            throw Error(Error::Kind::unreachable, who + " broke the TLS connection off: " + tls_problem());
         throw Error(Error::Kind::unreachable,
                     who + " does not speak AMQP 0-9-1 as expected: " + amqp_error_string2(status));
     }
@@ -236,7 +247,8 @@ void throw_lost(int status)
         throw Error(Error::Kind::lost, "connection to the broker lost: its heartbeats stopped");
     if (status == AMQP_STATUS_NO_MEMORY)
         throw std::bad_alloc();
-    throw Error(Error::Kind::lost, std::string("connection to the broker lost: ") + amqp_error_string2(status));
+    const std::string reason = status == AMQP_STATUS_SSL_ERROR ? tls_problem() : amqp_error_string2(status);
+    throw Error(Error::Kind::lost, "connection to the broker lost: " + reason);
 }
 
 std::string broker_text(std::uint16_t code, amqp_bytes_t text)

@@ -93,17 +93,15 @@ std::string lower(std::string_view text)
     return lowered;
 }
 
-// Returns what follows "amqp://".
-std::string_view after_scheme(std::string_view text)
+// Returns what follows "amqp://" or "amqps://".
+std::string_view after_scheme(std::string_view text, bool *tls)
 {
     const std::size_t end = text.find("://");
     const std::string scheme = lower(text.substr(0, end == std::string_view::npos ? 0 : end));
     if (scheme.empty())
         throw UrlError("broker URL has no scheme", form);
-    if (scheme == "amqps")
-        throw UrlError("URL scheme \"amqps\" is not supported",
-                       "This version connects without TLS: use amqp://, on a network you trust or through a tunnel.");
-    if (scheme != "amqp")
+    *tls = scheme == "amqps";
+    if (scheme != "amqp" && !*tls)
         throw UrlError("broker URL has an unknown scheme", form);
     return text.substr(end + 3);
 }
@@ -160,7 +158,7 @@ std::uint16_t parse_port(std::string_view text)
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
     if (error != std::errc() || end != text.data() + text.size() || port == 0 || port > 65535)
         throw UrlError("broker URL has an invalid port",
-                       "A port is a number from 1 to 65535; without \":port\" it is 5672.");
+                       "A port is a number from 1 to 65535; without \":port\" it is 5672, or 5671 for amqps.");
     return static_cast<std::uint16_t>(port);
 }
 
@@ -176,9 +174,9 @@ std::string parse_host(std::string_view text)
     return host;
 }
 
-Endpoint parse_endpoint(std::string_view text)
+Endpoint parse_endpoint(std::string_view text, std::uint16_t default_port)
 {
-    Endpoint endpoint;
+    Endpoint endpoint{.port = default_port};
     std::string_view after_host;
     if (text.starts_with('[')) {
         const std::size_t end = text.find(']');
@@ -219,12 +217,12 @@ std::string parse_vhost(std::string_view path)
 
 } // namespace
 
-std::vector<Endpoint> parse_endpoints(std::string_view text)
+std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port)
 {
     std::vector<Endpoint> endpoints;
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
-        endpoints.push_back(parse_endpoint(text.substr(begin, end - begin)));
+        endpoints.push_back(parse_endpoint(text.substr(begin, end - begin), default_port));
         begin = end + 1;
     }
     return endpoints;
@@ -234,10 +232,10 @@ AmqpUrl parse_amqp_url(std::string_view text)
 {
     if (std::any_of(text.begin(), text.end(), [](char c) { return c == ' ' || is_control(c); }))
         throw UrlError("broker URL has a space or control character", "Write %20 for a space.");
-    const std::string_view rest = after_scheme(text);
+    AmqpUrl url;
+    const std::string_view rest = after_scheme(text, &url.tls);
     refuse_query_and_fragment(rest);
 
-    AmqpUrl url;
     const std::size_t slash = rest.find('/');
     const std::string_view authority = rest.substr(0, slash);
     if (slash != std::string_view::npos && rest.find('@', slash) != std::string_view::npos)
@@ -246,7 +244,8 @@ AmqpUrl parse_amqp_url(std::string_view text)
     const std::size_t at = authority.rfind('@');
     if (at != std::string_view::npos)
         parse_userinfo(authority.substr(0, at), url);
-    url.endpoints = parse_endpoints(authority.substr(at == std::string_view::npos ? 0 : at + 1));
+    url.endpoints =
+        parse_endpoints(authority.substr(at == std::string_view::npos ? 0 : at + 1), url.tls ? tls_port : plain_port);
     if (slash != std::string_view::npos)
         url.vhost = parse_vhost(rest.substr(slash + 1));
     return url;
@@ -255,8 +254,8 @@ AmqpUrl parse_amqp_url(std::string_view text)
 std::string AmqpUrl::redacted(const Endpoint &endpoint) const
 {
     const bool literal = endpoint.host.find(':') != std::string::npos;
-    return "amqp://" + encode(user) + "@" + (literal ? "[" + endpoint.host + "]" : endpoint.host) + ":" +
-           std::to_string(endpoint.port) + "/" + encode(vhost);
+    return (tls ? "amqps://" : "amqp://") + encode(user) + "@" + (literal ? "[" + endpoint.host + "]" : endpoint.host) +
+           ":" + std::to_string(endpoint.port) + "/" + encode(vhost);
 }
 
 } // namespace outbox::transport

@@ -23,9 +23,10 @@ struct AmqpUrl {
     std::string password = "guest";
     std::vector<Endpoint> endpoints{{}}; // never empty; tried in this order
     std::string vhost = "/";
+    bool tls = false; // amqps
 
-    // For log lines and statistics: amqp://user@host:port/vhost, percent-encoded, without the password, with one of
-    // the endpoints.
+    // For log lines and statistics: amqp(s)://user@host:port/vhost, percent-encoded, without the password, with
+    // one of the endpoints.
     std::string redacted(const Endpoint &endpoint) const;
     bool operator==(const AmqpUrl &) const = default;
 };
@@ -45,6 +46,9 @@ class UrlError : public std::invalid_argument {
 AmqpUrl parse_amqp_url(std::string_view text);
 
 // Hosts with or without a port, separated by commas, as they stand in a URL. Throws UrlError.
-std::vector<Endpoint> parse_endpoints(std::string_view text);
+std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port);
+
+inline constexpr std::uint16_t plain_port = 5672;
+inline constexpr std::uint16_t tls_port = 5671;
 
 } // namespace outbox::transport

@@ -3,7 +3,8 @@
 //
 // Linux calls a TCP socket writable while at least a third of its send buffer is free (sk_stream_is_writeable), and
 // accounts a packet's bookkeeping beside its bytes. After each positive poll() a sixth of the buffer may be filled:
-// the other sixth stays free for heartbeats and farewells, which librabbitmq sends by itself.
+// the other sixth stays free for heartbeats and farewells, which librabbitmq sends by itself, and for what TLS adds
+// (some 30 bytes to each 16 kB).
 #pragma once
 
 #include <algorithm>

@@ -60,8 +60,8 @@ int no_passphrase(char *, int, int, void *)
 void require_file(int status, const char *what, const std::string &file)
 {
     if (status != 1)
-        throw Error(Error::Kind::unreachable, std::string("could not load the TLS ") + what + " \"" + file +
-                                                  "\": " + tls_problem());
+        throw Error(Error::Kind::unreachable,
+                    std::string("could not load the TLS ") + what + " \"" + file + "\": " + tls_problem());
 }
 
 void set_identity(SSL_CTX *context, const Tls &tls)

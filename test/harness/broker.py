@@ -23,9 +23,24 @@ log.file.level = info
 """
 
 
+# Only clients whose certificate comes from the authority get in.
+TLS_CONFIGURATION = """\
+listeners.ssl.1 = 127.0.0.1:{tls_port}
+ssl_options.cacertfile = {tls.ca_file}
+ssl_options.certfile = {server.cert_file}
+ssl_options.keyfile = {server.key_file}
+ssl_options.verify = verify_peer
+ssl_options.fail_if_no_peer_cert = true
+"""
+
+
 class Broker:
-    def __init__(self, directory):
+    """tls: an Authority (harness/certificates.py); it then also listens for TLS."""
+
+    def __init__(self, directory, tls=None):
         self.directory = Path(directory)
+        self.tls = tls
+        self.tls_port = processes.free_port() if tls else None
         self.log = self.directory / "output.log"
         self.port = processes.free_port()
         self.epmd_port = processes.free_port()
@@ -39,7 +54,11 @@ class Broker:
 
     def create(self):
         self.directory.mkdir(parents=True, exist_ok=True)
-        for name, text in (("rabbitmq.conf", CONFIGURATION.format(port=self.port)), ("enabled_plugins", "[].\n")):
+        configuration = CONFIGURATION.format(port=self.port)
+        if self.tls:
+            configuration += TLS_CONFIGURATION.format(tls_port=self.tls_port, tls=self.tls,
+                                                      server=self.tls.issue("broker", "DNS:localhost"))
+        for name, text in (("rabbitmq.conf", configuration), ("enabled_plugins", "[].\n")):
             (self.directory / name).write_text(text, encoding="ascii")
         for name in ("home", "mnesia", "log"):
             (self.directory / name).mkdir()

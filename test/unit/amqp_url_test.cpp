@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"amqp://u:p@my_broker-1.example.org/v", {"u", "p", {{"my_broker-1.example.org", 5672}}, "v"}},
         Good{"amqp://\xc3\xbc:p%C3%BC@h/\xc3\xbc", {"\xc3\xbc", "p\xc3\xbc", {{"h", 5672}}, "\xc3\xbc"}},
         Good{"amqp://a,b:1,[::1]:2,c", {"guest", "guest", {{"a", 5672}, {"b", 1}, {"::1", 2}, {"c", 5672}}, "/"}},
-        Good{"amqp://u:p@a:1,b:2/v", {"u", "p", {{"a", 1}, {"b", 2}}, "v"}}));
+        Good{"amqp://u:p@a:1,b:2/v", {"u", "p", {{"a", 1}, {"b", 2}}, "v"}},
+        Good{"amqps://u:p@a,b:1", {"u", "p", {{"a", 5671}, {"b", 1}}, "/", true}}));
 
 struct Bad {
     const char *text;
@@ -69,8 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"", "no scheme", "amqp://"}, Bad{"host", "no scheme", "amqp://"},
         Bad{"u:s3cret@host", "no scheme", "amqp://"}, Bad{"amqp:host", "no scheme", "amqp://"},
         Bad{"amqp:/host", "no scheme", "amqp://"}, Bad{"http://u:s3cret@host", "unknown scheme", "amqp://"},
-        Bad{"u:s3cret@host/x://", "unknown scheme", "amqp://"},
-        Bad{"amqps://u:s3cret@host", "\"amqps\" is not supported", "TLS"}, Bad{"amqp://", "no host", "host"},
+        Bad{"u:s3cret@host/x://", "unknown scheme", "amqp://"}, Bad{"amqp://", "no host", "host"},
         Bad{"amqp://u:s3cret@", "no host", "host"}, Bad{"amqp://u:s3cret@:5672", "no host", "host"},
         Bad{"amqp:///v", "no host", "host"}, Bad{"amqp://u:s3cret@host/", "empty name", "%2F"},
         Bad{"amqp://u:s3cret@host/a/b", "more than one path segment", "%2F"},
@@ -131,6 +131,7 @@ TEST(AmqpUrl, ShowsEverythingButThePassword)
     EXPECT_EQ(shown("amqp://u:s3cret@[::1]"), "amqp://u@[::1]:5672/%2F");
     EXPECT_EQ(shown("amqp://\xc3\xbc:s3cret@h"), "amqp://%C3%BC@h:5672/%2F");
     EXPECT_EQ(shown("amqp://u:s3cret@a,b:2"), "amqp://u@b:2/%2F");
+    EXPECT_EQ(shown("amqps://u:s3cret@a"), "amqps://u@a:5671/%2F");
 }
 
 } // namespace
