@@ -219,7 +219,8 @@ void Session::add_loaded(const std::vector<log::EventId> &ids, std::vector<Claim
 Session::Time Session::next_load() const
 {
     const auto due = parking_.next_due();
-    if (!due || !has_room())
+    // What an earlier session left unsettled comes first: it may be of the same key, and before the parked event.
+    if (!due || !has_room() || reader_.rereading())
         return Time::max();
     const WallTime now = wall_now();
     return *due <= now ? load_after_ : std::max<Time>(load_after_, Clock::now() + (*due - now));

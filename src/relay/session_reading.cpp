@@ -48,8 +48,9 @@ bool Session::has_room() const
 // that. Returns false if nothing was read.
 bool Session::read_more()
 {
-    // What is put behind others at once is no claim: without the last condition nothing would limit it.
-    if (all_read_ || !has_room() || parking_.full() || changes_due())
+    // What is put behind others at once is no claim: without the last condition nothing would limit it. What an earlier
+    // session left is read in any case, as no parked event is loaded before.
+    if (all_read_ || !has_room() || (parking_.full() && !reader_.rereading()) || changes_due())
         return false;
 
     // Before the log is read: whoever commits from now on sets the latch, and the next wait ends at once.
