@@ -129,6 +129,7 @@ CREATE TABLE outbox.relay (
     name         text        NOT NULL UNIQUE CHECK (name <> '' AND octet_length(name) <= 63),
     options      jsonb       NOT NULL DEFAULT '{}',
     lanes        smallint    NOT NULL DEFAULT 1,
+    lanes_change pg_snapshot,
     database_oid oid         NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),
     discarded    bigint      NOT NULL DEFAULT 0,
@@ -138,7 +139,8 @@ CREATE TABLE outbox.relay (
 );
 COMMENT ON TABLE outbox.relay IS 'Relays and their options: change them with outbox.alter_relay().';
 COMMENT ON COLUMN outbox.relay.discarded IS 'Events removed by outbox.discard().';
-COMMENT ON COLUMN outbox.relay.lanes IS 'Lanes at work.';
+COMMENT ON COLUMN outbox.relay.lanes IS 'Lanes at work; the option of the same name says how many are asked for.';
+COMMENT ON COLUMN outbox.relay.lanes_change IS 'While the number of lanes changes: they settle what is visible in this snapshot, then the new ones begin behind it.';
 COMMENT ON COLUMN outbox.relay.paused_at IS 'Null: not paused.';
 COMMENT ON COLUMN outbox.relay.database_oid IS 'The database the relay was made in. In another one (a restored dump, a template copy) its position means nothing.';
 

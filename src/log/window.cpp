@@ -61,11 +61,17 @@ Position advanced(Position position, Step step, const IdRanges &asked, const Chu
 
 } // namespace
 
-WindowReader::WindowReader(Position position) : position_(std::move(position)) {}
+WindowReader::WindowReader(Position position, std::optional<Snapshot> limit)
+    : position_(std::move(position)), limit_(std::move(limit))
+{
+}
 
 WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function<void(const EventView &)> &sink)
 {
+    if (at_limit())
+        return Chunk::all_read;
     const Step step = next_step(position_);
+    const std::string limit = limit_ ? limit_->text() : "";
     const std::string done = position_.done.text();
     const std::string upper = position_.open ? position_.open->upper.text() : "";
     const IdRanges asked = first_ranges(position_.outstanding, limits.rows);
@@ -76,6 +82,7 @@ WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function
         .upper = position_.open ? upper.c_str() : nullptr,
         .last = position_.open ? position_.open->last : EventId{},
         .outstanding = outstanding.c_str(),
+        .limit = limit_ ? limit.c_str() : nullptr,
         .rows = limits.rows,
         .bytes = limits.bytes,
     };
@@ -87,6 +94,11 @@ WindowReader::Chunk WindowReader::read(const Limits &limits, const std::function
     position_ = advanced(position_, step, asked, chunk);
     // Behind what was outstanding, or behind an open window, lies at least one window more.
     return step == Step::fresh && !chunk.limited ? Chunk::all_read : Chunk::more;
+}
+
+bool WindowReader::at_limit() const
+{
+    return position_.done == limit_ && !position_.open && position_.outstanding.empty();
 }
 
 bool WindowReader::rereading() const

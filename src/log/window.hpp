@@ -14,7 +14,8 @@ namespace outbox::log {
 class WindowReader {
   public:
     // Starts at a position: what is outstanding there comes first.
-    explicit WindowReader(Position position);
+    // limit: nothing is read that is not visible in it; the position must not be beyond it.
+    explicit WindowReader(Position position, std::optional<Snapshot> limit = std::nullopt);
 
     struct Limits {
         std::int64_t rows; // per chunk
@@ -32,12 +33,16 @@ class WindowReader {
     // True while the events read are those that were outstanding at the start.
     bool rereading() const;
 
+    // Everything up to the limit has been read.
+    bool at_limit() const;
+
     // The position behind what has been read. Its `outstanding` holds what of the starting position's
     // outstanding ids has not been read again yet; the caller adds its own unsettled events.
     const Position &position() const { return position_; }
 
   private:
     Position position_;
+    std::optional<Snapshot> limit_;
 };
 
 } // namespace outbox::log

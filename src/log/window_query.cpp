@@ -129,7 +129,8 @@ ChunkResult read_chunk(const ChunkQuery &query, Show show, void *context)
                                         [&](const Statement &candidate) { return candidate.step == query.step; });
     // The text of the snapshot that the query runs in: taken from the very same one, it becomes the position.
     PushActiveSnapshot(GetTransactionSnapshot());
-    const Datum current = DirectFunctionCall1(pg_current_snapshot, 0);
+    const Datum current =
+        query.limit != nullptr ? from_text(PG_SNAPSHOTOID, query.limit) : DirectFunctionCall1(pg_current_snapshot, 0);
     char *snapshot = DatumGetCString(DirectFunctionCall1(pg_snapshot_out, current));
 
     SPI_connect();

@@ -20,6 +20,7 @@ struct ChunkQuery {
     const char *upper; // null: no window is open
     EventId last;
     const char *outstanding;
+    const char *limit; // of `fresh`: what is visible in it, instead of all that is visible now; null: none
     std::int64_t rows;
     std::size_t bytes;
 };

@@ -9,6 +9,7 @@
 #include "pg/query.hpp"
 #include "relay/installation.hpp"
 #include "relay/lane_keeping.hpp"
+#include "relay/lanes_change.hpp"
 #include "relay/registry.hpp"
 #include "relay/relay_table.hpp"
 #include "relay/worker.hpp"
@@ -46,10 +47,12 @@ class Keeper {
     End run();
 
   private:
-    bool look();
+    template <typename F>
+    static bool attempt(F &&body);
     void learn();
     bool anything_to_relay();
     bool tend(const Relay &relay);
+    bool change_lanes(const Relay &relay);
     void tidy();
     void note_pause(const Relay &relay);
     void warn_of_foreign_relay(const Relay &relay);
@@ -64,11 +67,12 @@ class Keeper {
     std::set<int> foreign_warned_; // relays
 };
 
-// One look at the database. Returns false if it could not be had now.
-bool Keeper::look()
+// Returns false if somebody is in the way: it is tried again soon.
+template <typename F>
+bool Keeper::attempt(F &&body)
 {
     try {
-        learn();
+        body();
         return true;
     } catch (const pg::Error &error) {
         if (!passes_by_itself(error))
@@ -168,10 +172,47 @@ bool Keeper::tend(const Relay &relay)
         warn_of_foreign_relay(relay);
     if (!relay.at_home || relay.pause || !anything_to_relay_)
         return true; // its lanes, if it has any, see that for themselves, and end
+    if (relay.lanes_change || relay.wanted_lanes != relay.lanes)
+        return change_lanes(relay);
     bool settled = true;
     for (int lane = 0; lane < relay.lanes; ++lane)
         settled &= keep_lane(relay, lane);
     return settled;
+}
+
+// The next step of a change to another number of lanes (lanes_change.hpp). Its lanes end by themselves.
+bool Keeper::change_lanes(const Relay &relay)
+{
+    if (relay.lanes_change && relay.wanted_lanes == relay.lanes) {
+        in_transaction("keeping the number of lanes", [&] { cancel_lanes_change(relay); });
+        return false;
+    }
+    if (!relay.lanes_change) {
+        if (!has_running_lane(relay.relay_id)) {
+            in_transaction("changing the number of lanes", [&] { begin_lanes_change(relay); });
+            wake_keeper(MyDatabaseId);
+        }
+        return false;
+    }
+    std::vector<int> left;
+    in_transaction("changing the number of lanes", [&] {
+        for (int lane = 0; lane < relay.lanes; ++lane)
+            if (!is_drained(relay, lane))
+                left.push_back(lane);
+    });
+    bool settled = true;
+    for (const int lane : left)
+        settled &= keep_lane(relay, lane);
+    if (left.empty() && !has_running_lane(relay.relay_id)) {
+        in_transaction("changing the number of lanes", [&] { finish_lanes_change(relay); });
+        pg::call([&] {
+            ereport(LOG, errmsg("outbox_relay: relay \"%s\" has %d lanes now, %d before", relay.name.c_str(),
+                                relay.wanted_lanes, relay.lanes));
+        });
+        wake_keeper(MyDatabaseId);
+        return false;
+    }
+    return settled && !left.empty();
 }
 
 End Keeper::run()
@@ -179,18 +220,17 @@ End Keeper::run()
     const std::uint32_t wait_event = pg::compat::wait_event("OutboxKeeper");
     while (!stop_requested()) {
         attend_server();
-        if (!look()) {
-            wait_for_latch(retry_interval, wait_event);
-            continue;
-        }
+        bool settled = attempt([&] {
+            learn();
+            if (!gone_)
+                tidy();
+        });
         if (gone_) {
             stop_lanes();
             return End::obsolete;
         }
-        tidy();
-        bool settled = true;
         for (const Relay &relay : relays_)
-            settled &= tend(relay);
+            settled &= attempt([&] { settled &= tend(relay); });
         wait_for_latch(settled ? look_interval : retry_interval, wait_event);
     }
     stop_lanes();

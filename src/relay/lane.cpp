@@ -70,6 +70,7 @@ class Lane {
     LanePlace place_;
     Backoff backoff_{first_backoff, longest_backoff, static_cast<unsigned>(MyProcPid)};
     bool connected_before_ = false;
+    std::uint32_t relay_changes_seen_ = 0;
     std::size_t endpoint_ = 0;         // of the hosts: the one to connect to
     std::size_t endpoints_failed_ = 0; // in a row
     std::size_t endpoints_ = 1;
@@ -90,7 +91,7 @@ void Lane::connect_and_relay(const LaneConfig &config)
         ++display_.counts().reconnects;
     backoff_.reset();
     endpoints_failed_ = 0;
-    Session(identity_, slot_, config, publisher, place_, display_).run();
+    Session(identity_, slot_, config, relay_changes_seen_, publisher, place_, display_).run();
 }
 
 void Lane::run()
@@ -103,6 +104,7 @@ void Lane::run()
         std::exception_ptr dismissed;
         try {
             attend_server();
+            relay_changes_seen_ = relay_changes(); // one that comes while the options are read counts as unseen
             const LaneConfig config = load_config(identity_);
             if (config.has_broker) {
                 connect_and_relay(config);
@@ -176,13 +178,12 @@ void Lane::rest(Backoff::Duration duration) const
     using Clock = std::chrono::steady_clock;
     static const std::uint32_t wait_event = pg::compat::wait_event("OutboxLane");
     const auto until = Clock::now() + duration;
-    const auto changes = relay_changes();
     const std::uint32_t reclaims = lane_entry(slot_).reclaim_requests;
     lane_entry(slot_).sleeping = false; // a commit changes nothing here
     while (!stop_requested() && Clock::now() < until) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
         wait_for_latch(std::min<long>(left.count(), attend_interval), wait_event);
-        if (attend_server() || relay_changes() != changes || lane_entry(slot_).reclaim_requests != reclaims)
+        if (attend_server() || relay_changes() != relay_changes_seen_ || lane_entry(slot_).reclaim_requests != reclaims)
             return;
     }
 }

@@ -57,6 +57,10 @@ LaneConfig load_config(const LaneIdentity &identity)
             throw Gone("relay \"" + identity.relay_name + "\" is no more");
         if (relay->pause)
             throw Dismissed("relay \"" + identity.relay_name + "\" is paused");
+        if (relay->wanted_lanes != relay->lanes && !relay->lanes_change)
+            throw Dismissed("relay \"" + identity.relay_name + "\" is to have another number of lanes");
+        config.lanes = relay->lanes;
+        config.limit = relay->lanes_change;
         config.options = parse_options(load_options(identity.relay_id));
         config.log = load_log_identity();
     });

@@ -24,6 +24,8 @@ struct LaneConfig {
     RelayOptions options;
     LogIdentity log;
     BatchLimits batch;
+    int lanes = 1;
+    std::optional<log::Snapshot> limit; // nothing is read that is not visible in it (lanes_change.hpp)
     std::int64_t batch_size = 0;
     std::size_t max_in_flight = 0;
     std::size_t max_in_flight_bytes = 0;
@@ -40,7 +42,8 @@ class Gone : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// There is nothing for the lane to do for now: its relay is paused. The keeper starts it again when there is.
+// There is nothing for the lane to do for now: its relay is paused, or is to have another number of lanes. The keeper
+// starts it again when there is.
 class Dismissed : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

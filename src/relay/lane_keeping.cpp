@@ -97,6 +97,20 @@ bool has_place(int relay_id)
     return false;
 }
 
+bool has_running_lane(int relay_id)
+{
+    const RegistryLock lock;
+    bool running = false;
+    for (int slot = 0; slot < registry_capacity(); ++slot) {
+        LaneEntry &entry = lane_entry(slot);
+        if (entry.database != MyDatabaseId || entry.relay_id != relay_id)
+            continue;
+        running |= entry.pid != 0;
+        entry.started_at = 0; // one that the postmaster has yet to start finds itself not expected
+    }
+    return running;
+}
+
 void stop_lanes()
 {
     const RegistryLock lock;

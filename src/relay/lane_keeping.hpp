@@ -10,8 +10,10 @@ bool keep_lane(const Relay &relay, int lane);
 
 // Gives the places of lanes back that no relay has any more, once their workers have ended.
 void release_lanes_without_relay(const std::vector<Relay> &relays);
-// Has the relay a lane that runs, or is about to?
+// Has the relay a lane, running or not?
 bool has_place(int relay_id);
+// Has it one that runs? None that was started before comes up later.
+bool has_running_lane(int relay_id);
 
 // Asks every lane of the database to stop.
 void stop_lanes();

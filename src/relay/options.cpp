@@ -1,5 +1,7 @@
 #include "relay/options.hpp"
 
+#include "relay/ordering_key.hpp"
+
 #include "relay/cloud_event.hpp"
 
 #include <algorithm>
@@ -222,6 +224,11 @@ void set_on_dead(RelayOptions &options, const Option &option)
     options.on_dead = choice<OnDead>(option, on_dead_names);
 }
 
+void set_lanes(RelayOptions &options, const Option &option)
+{
+    options.lanes = whole_number(option, "lanes", 1, max_lanes);
+}
+
 constexpr std::string_view text_or_list = "string or array"; // as texts_of() takes it
 
 constexpr Key known_keys[] = {
@@ -239,6 +246,7 @@ constexpr Key known_keys[] = {
     {"exchange_type", "string", set_exchange_type},
     {"expiration", "number or string", set_expiration},
     {"initiator_types", text_or_list, set_initiator_types},
+    {"lanes", "number", set_lanes},
     {"linger", "number", set_linger},
     {"max_attempts", "number", set_max_attempts},
     {"max_in_flight", "number", set_max_in_flight},

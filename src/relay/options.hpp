@@ -42,6 +42,7 @@ struct RelayOptions {
     int batch_body_size = 1024 * 1024;   // bytes
     int linger = 5;                      // milliseconds
     Filter filter;
+    int lanes = 1;
     // These: instead of the setting of the same name.
     std::optional<int> max_in_flight;
     std::optional<int> batch_size;

@@ -25,7 +25,9 @@ namespace {
     "NOT coalesce((SELECT (pg_visible_in_snapshot(e.xid, p.done)"                                                      \
     "                      OR (p.upper IS NOT NULL AND e.id <= p.last_id AND pg_visible_in_snapshot(e.xid, p.upper)))" \
     "                     AND NOT e.id <@ p.outstanding"                                                               \
-    "                FROM outbox.progress AS p WHERE p.relay_id = $1::integer AND p.lane = 0"                          \
+    "                FROM outbox.progress AS p WHERE p.relay_id = $1::integer"                                         \
+    "                 AND p.lane = coalesce(outbox.lane_of(p.relay_id, e.id, e.event_type, e.entity_type,"             \
+    "                                                      e.entity_id, e.ordering_key, e.initiator_type), 0)"         \
     "               ORDER BY p.seq DESC LIMIT 1), false)"
 
 using Id = std::optional<std::int64_t>;

@@ -72,8 +72,10 @@ std::string create_relay(const std::string &name, const std::string &options)
                                     current_database_oid + ") RETURNING relay_id, options",
                                 {name, options});
     const int relay_id = std::stoi(*rows.front()[0]);
-    require_valid_options(relay_id);
-    record_start(relay_id, 1, options);
+    const int lanes = require_valid_options(relay_id).lanes;
+    pg::query("UPDATE outbox.relay SET lanes = $2::smallint WHERE relay_id = $1::int AND lanes <> $2::smallint",
+              {std::to_string(relay_id), std::to_string(lanes)});
+    record_start(relay_id, lanes, options);
     announce_relay_change_at_commit();
     return *rows.front()[1];
 }
@@ -120,10 +122,11 @@ void pause_relay(const std::string &name, const pg::Value &reason)
 
 void resume_relay(const std::string &name)
 {
-    pg::query(std::string("UPDATE outbox.relay SET paused_at = NULL, paused_by = NULL, pause_reason = NULL,"
-                          " database_oid = ") +
-                  current_database_oid + " WHERE relay_id = $1::int",
-              {std::to_string(find_relay_to_change(name))});
+    pg::query(
+        std::string("UPDATE outbox.relay SET paused_at = NULL, paused_by = NULL, pause_reason = NULL,"
+                    " lanes_change = CASE database_oid WHEN here.oid THEN lanes_change END, database_oid = here.oid"
+                    "  FROM pg_database AS here WHERE datname = current_database() AND relay_id = $1::int"),
+        {std::to_string(find_relay_to_change(name))});
     announce_relay_change_at_commit();
 }
 

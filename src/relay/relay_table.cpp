@@ -16,19 +16,25 @@ Relay relay_of(const pg::Row &row)
                 .name = *row[1],
                 .at_home = *row[2] == "t",
                 .lanes = std::stoi(*row[3]),
+                .wanted_lanes = std::stoi(*row[4]),
+                .lanes_change = std::nullopt,
                 .pause = std::nullopt};
-    if (row[4])
-        relay.pause = Pause{.by = row[5].value_or(""), .since = *row[4], .reason = row[6].value_or("")};
+    if (row[5])
+        relay.lanes_change = log::Snapshot::parse(*row[5]);
+    if (row[6])
+        relay.pause = Pause{.by = row[7].value_or(""), .since = *row[6], .reason = row[8].value_or("")};
     return relay;
 }
 
 std::vector<Relay> load_relays_where(const std::string &condition, const std::vector<pg::Value> &arguments)
 {
     std::vector<Relay> relays;
-    for (const pg::Row &row : pg::query(std::string("SELECT relay_id, name, database_oid = ") + current_database_oid +
-                                            ", lanes, paused_at, paused_by, pause_reason FROM outbox.relay WHERE " +
-                                            condition + " ORDER BY relay_id",
-                                        arguments))
+    for (const pg::Row &row :
+         pg::query(std::string("SELECT relay_id, name, database_oid = ") + current_database_oid +
+                       ", lanes, coalesce(options ->> 'lanes', '1')"
+                       ", lanes_change, paused_at, paused_by, pause_reason FROM outbox.relay WHERE " +
+                       condition + " ORDER BY relay_id",
+                   arguments))
         relays.push_back(relay_of(row));
     return relays;
 }

@@ -1,6 +1,7 @@
 // outbox.relay as the workers read it (C++ regime, inside a transaction).
 #pragma once
 
+#include "log/position.hpp"
 #include "relay/options.hpp"
 
 #include <optional>
@@ -20,8 +21,10 @@ struct Pause {
 struct Relay {
     int relay_id;
     std::string name;
-    bool at_home; // made in this database, not restored or copied into it
-    int lanes;
+    bool at_home;     // made in this database, not restored or copied into it
+    int lanes;        // at work
+    int wanted_lanes; // by the options
+    std::optional<log::Snapshot> lanes_change;
     std::optional<Pause> pause;
 };
 

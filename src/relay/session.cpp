@@ -42,15 +42,15 @@ std::int64_t unix_microseconds()
 
 } // namespace
 
-Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &config, transport::AmqpPublisher &publisher,
-                 LanePlace &place, LaneDisplay &display)
+Session::Session(const LaneIdentity &identity, int slot, const LaneConfig &config, std::uint32_t relay_changes,
+                 transport::AmqpPublisher &publisher, LanePlace &place, LaneDisplay &display)
     : identity_(identity), slot_(slot), config_(config), place_(place), display_(display), publisher_(publisher),
-      wait_set_(publisher_.socket()), reader_(place.progress.position),
+      wait_set_(publisher_.socket()), reader_(place.progress.position, config.limit),
       claims_(place.progress.highest, config.ordering), batches_(config.batch), parking_(config.parking, place.changes),
       pace_(config.max_in_flight, place.careful || !place.progress.position.outstanding.empty(),
             Backoff(probe_after_first, probe_after_most, static_cast<unsigned>(MyProcPid))),
       settled_recorded_(place.progress.settled), reclaims_seen_(lane_entry(slot).reclaim_requests),
-      relay_changes_seen_(relay_changes())
+      relay_changes_seen_(relay_changes)
 {
 }
 
@@ -108,6 +108,8 @@ Session::End Session::relay()
         check_confirm_timeout();
         expire_unroutable();
         record_progress_if_due();
+        if (is_drained())
+            throw Dismissed("everything up to the change of the number of lanes is settled");
         publish_what_is_allowed();
         show();
         wait();
@@ -203,8 +205,8 @@ void Session::publish_what_is_allowed()
         if (publish_next() || load_due())
             continue;
         hungry_ = !read_more();
-        // The filter may leave out millions of events: between two chunks of them the server and the broker are
-        // attended.
+        // Millions of events may be filtered out, or of other lanes: between two chunks of them the server and the
+        // broker are attended.
         reading_on_ = !hungry_ && !claims_.next_ready();
     }
     const SendWatch::Guard guard;
@@ -241,6 +243,12 @@ bool Session::publish_next()
     const SendWatch::Guard guard;
     publisher_.publish(claim.message, *seq);
     return true;
+}
+
+// Everything up to the limit is settled, and on record.
+bool Session::is_drained() const
+{
+    return reader_.at_limit() && claims_.unsettled() == 0 && place_.recorded && place_.changes.empty();
 }
 
 bool Session::record_progress()
@@ -305,6 +313,9 @@ void Session::show()
         display_.enter(stats::LaneState::probing, held_reason_);
     else if (parking_.full())
         display_.enter(stats::LaneState::holding, parking_detail());
+    else if (config_.limit)
+        display_.enter(stats::LaneState::draining, "changing from " + std::to_string(config_.lanes) + " to " +
+                                                       std::to_string(config_.options.lanes) + " lanes");
     else if (claims_.unsettled() == 0 && all_read_)
         display_.enter(stats::LaneState::idle, parking_detail());
     else

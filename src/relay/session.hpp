@@ -32,8 +32,9 @@ class Session {
     };
 
     // The publisher is connected, and outlives the session.
-    Session(const LaneIdentity &identity, int slot, const LaneConfig &config, transport::AmqpPublisher &publisher,
-            LanePlace &place, LaneDisplay &display);
+    // relay_changes is what that was before config was read.
+    Session(const LaneIdentity &identity, int slot, const LaneConfig &config, std::uint32_t relay_changes,
+            transport::AmqpPublisher &publisher, LanePlace &place, LaneDisplay &display);
     // Takes the session's position over into the place.
     ~Session();
 
@@ -59,6 +60,7 @@ class Session {
     bool publish_next();
     bool changes_due() const;
     std::chrono::milliseconds record_interval() const;
+    bool is_drained() const;
     bool record_progress();
     void record_progress_if_due();
     void finish();

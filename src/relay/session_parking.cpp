@@ -39,7 +39,10 @@ bool Session::refresh_parking()
         require_extension(identity_);
         if (!config_.parking.dead_blocks)
             release_dead(identity_.relay_id);
-        load_parked(identity_.relay_id, [&](const ParkedRow &row) { fresh.restore(row); });
+        load_parked(identity_.relay_id, [&](const ParkedRow &row) {
+            if (lane_of(row.key, row.id, config_.lanes) == identity_.lane)
+                fresh.restore(row);
+        });
         skipped_ = load_skipped(identity_.relay_id);
     });
     fresh.begin(wall_now());

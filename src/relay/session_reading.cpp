@@ -50,7 +50,7 @@ bool Session::read_more()
 {
     // What is put behind others at once is no claim: without the last condition nothing would limit it. What an earlier
     // session left is read in any case, as no parked event is loaded before.
-    if (all_read_ || !has_room() || (parking_.full() && !reader_.rereading()) || changes_due())
+    if (all_read_ || reader_.at_limit() || !has_room() || (parking_.full() && !reader_.rereading()) || changes_due())
         return false;
 
     // Before the log is read: whoever commits from now on sets the latch, and the next wait ends at once.
@@ -65,10 +65,13 @@ bool Session::read_more()
     batch.reserve(static_cast<std::size_t>(limits.rows));
     auto chunk = log::WindowReader::Chunk::more;
     std::int64_t filtered = 0;
+    bool passed_over = false; // of other lanes
     in_transaction("reading the log", [&] {
         require_extension(identity_);
         chunk = reader.read(limits, [&](const log::EventView &event) {
-            if (config_.options.filter.passes(event))
+            if (lane_of(ordering_key_of(event), event.id, config_.lanes) != identity_.lane)
+                passed_over = true;
+            else if (config_.options.filter.passes(event))
                 batch.push_back(make_claim(event));
             else
                 ++filtered;
@@ -81,7 +84,7 @@ bool Session::read_more()
     all_read_ = chunk == log::WindowReader::Chunk::all_read;
     read_at_ = Clock::now();
     display_.counts().filtered += filtered;
-    if (filtered > 0)
+    if (filtered > 0 || passed_over || reader_.at_limit())
         place_.recorded = false; // or what was passed over would count as backlog, and be read again
     const bool found = !batch.empty();
     found ? poll_.found() : poll_.found_nothing();

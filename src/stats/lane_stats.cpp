@@ -46,6 +46,8 @@ const char *name_of(LaneState state)
         return "holding";
     case LaneState::probing:
         return "probing";
+    case LaneState::draining:
+        return "draining";
     case LaneState::stopping:
         return "stopping";
     }

@@ -19,6 +19,7 @@ enum class LaneState : std::uint8_t {
     blocked,  // the broker sent connection.blocked
     holding,  // a message was returned or refused: waits before it tries that one again
     probing,  // tries that one
+    draining, // settles the last events before the number of lanes changes
     stopping, // waits for the last confirms
 };
 

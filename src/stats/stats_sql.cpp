@@ -38,12 +38,13 @@ constexpr const char *lanes_query = R"sql(
 SELECT r.name, r.relay_id, l.lane,
        r.database_oid <> (SELECT oid FROM pg_database WHERE datname = current_database()),
        r.paused_at, concat_ws(': ', 'by ' || r.paused_by, r.pause_reason),
-       pending.count, pending.oldest, aside.parked, aside.dead, CASE l.lane WHEN 0 THEN r.discarded ELSE 0 END
-  FROM (SELECT relay_id, name, database_oid, lanes, discarded, paused_at, paused_by, pause_reason,
+       pending.count, pending.oldest, aside.parked, aside.dead, CASE l.lane WHEN 0 THEN r.discarded ELSE 0 END,
+       CASE WHEN r.lanes <> r.wanted THEN format('changing from %s to %s lanes', r.lanes, r.wanted) END
+  FROM (SELECT relay_id, name, database_oid, lanes, coalesce((options ->> 'lanes')::int, 1) AS wanted, discarded, paused_at, paused_by, pause_reason,
                lanes = 1 AND NOT options ?| '{event_types, entities, initiator_types}' AS takes_all
           FROM outbox.relay
         UNION ALL
-        SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database()), 1, 0, NULL, NULL, NULL, true
+        SELECT 1, 'default', (SELECT oid FROM pg_database WHERE datname = current_database()), 1, 1, 0, NULL, NULL, NULL, true
           FROM outbox.installation
          WHERE default_relay AND NOT EXISTS (SELECT 1 FROM outbox.relay WHERE name = 'default')) AS r
  CROSS JOIN LATERAL generate_series(0, r.lanes - 1) AS l (lane)
@@ -66,7 +67,7 @@ SELECT r.name, r.relay_id, l.lane,
            OR outbox.lane_of(r.relay_id, id, event_type, entity_type, entity_id, ordering_key, initiator_type) = l.lane
        ) AS pending
  CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 'parked') AS parked, count(*) FILTER (WHERE state = 'dead') AS dead
-                       FROM outbox.parked WHERE relay_id = r.relay_id) AS aside
+                       FROM outbox.parked WHERE relay_id = r.relay_id AND l.lane = 0) AS aside
  ORDER BY r.relay_id, l.lane
 )sql";
 
@@ -179,14 +180,20 @@ Datum outbox_stats(PG_FUNCTION_ARGS)
     pg::entry([&] {
         for (const pg::Row &row : pg::query(stats::lanes_query)) {
             const bool foreign = *row[3] == "t";
-            const bool rests = foreign || row[4];
+            const bool paused = foreign || row[4];
+            const bool changes = row[11].has_value();
             const stats::LaneRow lane{
                 .relay = row[0]->c_str(),
                 .relay_id = std::stoi(*row[1]),
                 .lane = std::stoi(*row[2]),
-                .resting_state = rests ? "paused" : nullptr,
+                .resting_state = paused    ? "paused"
+                                 : changes ? "draining"
+                                           : nullptr,
                 .resting_since = row[4] ? row[4]->c_str() : nullptr,
-                .resting_detail = foreign ? "came from another database: outbox.resume lets it relay" : row[5]->c_str(),
+                .resting_detail = foreign   ? "came from another database: outbox.resume lets it relay"
+                                  : row[4]  ? row[5]->c_str()
+                                  : row[11] ? row[11]->c_str()
+                                            : nullptr,
                 .pending = std::stoll(*row[6]) > 0,
                 .backlog = std::stoll(*row[6]),
                 .parked = std::stoll(*row[8]),

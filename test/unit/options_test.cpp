@@ -90,7 +90,7 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
     EXPECT_EQ(error.hint(), "Known options: app_id, batch_body_size, batch_events, batch_size, body, confirm_timeout, "
                             "correlation_id, declare, entities, event_types, "
-                            "exchange, exchange_type, expiration, initiator_types, linger, max_attempts, "
+                            "exchange, exchange_type, expiration, initiator_types, lanes, linger, max_attempts, "
                             "max_in_flight, max_parked, on_dead, "
                             "on_unroutable, ordering, priority, routing_key, source, unroutable_ttl.");
 }
@@ -157,6 +157,7 @@ TEST(OptionsTest, ANumberOutOfRangeOrNotWholeIsRefusedWithTheRange)
     };
     const Case cases[] = {
         {"max_in_flight", {"0", "-1", "65536"}, "Use a whole number of messages from 1 to 65535."},
+        {"lanes", {"0", "-1", "33"}, "Use a whole number of lanes from 1 to 32."},
         {"batch_size", {"0", "-1", "100001"}, "Use a whole number of events from 1 to 100000."},
         {"confirm_timeout", {"999", "0", "2147483648"}, "Use a whole number of milliseconds from 1000 to 2147483647."},
         {"max_attempts", {"0", "1000001"}, "Use a whole number of attempts from 1 to 1000000."},
