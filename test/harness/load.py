@@ -22,7 +22,7 @@ from harness.waiting import wait_until
 
 RATE = 120          # events a second, each to every relay
 BEFORE, AFTER = 2.0, 2.0        # seconds of undisturbed load
-LAST_ARRIVAL = 90   # seconds after the writers have ended: the longest backoff is 30 s
+LAST_ARRIVAL = 90   # seconds in which nothing arrives though something is missing: the longest backoff is 30 s
 
 # G6, for the events of one lane at this rate: how many may come again.
 MAX_IN_FLIGHT = 200
@@ -184,9 +184,13 @@ class Load(Stage):
         def all_arrived():
             return all(ids <= {message.event_id for message in messages} for messages in self.collect().values())
 
-        deadline = time.monotonic() + LAST_ARRIVAL
+        # What is late is not lost: it waits as long as anything comes.
+        arrived, deadline = 0, time.monotonic() + LAST_ARRIVAL
         while not all_arrived() and time.monotonic() < deadline:
-            if all(self.settled(relay) for relay in self.relays):
+            now = sum(len(messages) for messages in self.received.values())
+            if now > arrived:
+                arrived, deadline = now, time.monotonic() + LAST_ARRIVAL
+            elif all(self.settled(relay) for relay in self.relays):
                 deadline = min(deadline, time.monotonic() + 5)      # the relays have done what they can
             time.sleep(0.3)
         time.sleep(0.5)     # what comes twice comes now
