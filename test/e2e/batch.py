@@ -1,8 +1,6 @@
 """The body `batch`: several events in one message, in order per key, and a bad one among them found."""
 
 import json
-import os
-import signal
 import time
 from dataclasses import replace
 
@@ -196,8 +194,7 @@ def test_nothing_is_lost_or_out_of_order_when_the_server_ends_in_the_middle(stag
     if how == "stop":
         stage.pg.restart()
     else:
-        os.kill(stage.lane_pid(), signal.SIGKILL)
-        stage.pg.wait_accepting()
+        stage.pg.kill(stage.lane_pid())
     committed, messages = read_batches(stage)
     report = checker.check(committed, unpacked(messages))
     assert report.nothing_wrong(), report
