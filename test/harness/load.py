@@ -52,7 +52,7 @@ def cases(faults, short):
 
 
 class Load(Stage):
-    relays = {"default": {}, "second": {}, "third": {}}
+    relays = {"default": {}, "second": {}, "third": {"lanes": 2}}
 
     def __init__(self, make_server, broker, record=lambda row: None):
         super().__init__(None, broker)
