@@ -7,6 +7,7 @@
 #include "capture/json_writer.hpp"
 #include "capture/trace_headers.hpp"
 #include "log/append.hpp"
+#include "pg/extension.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -171,6 +172,7 @@ Datum outbox_emit(PG_FUNCTION_ARGS)
 {
     using namespace outbox;
 
+    pg::require_preload();
     log::NewEvent event = capture::event_of_arguments(fcinfo);
     if (event.event_id != nullptr) {
         event.id = log::take_id();

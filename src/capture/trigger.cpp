@@ -10,6 +10,7 @@
 #include "capture/plan_cache.hpp"
 #include "capture/trigger_rule.hpp"
 #include "pg/attempt.hpp"
+#include "pg/extension.hpp"
 #include "stats/capture_counts.hpp"
 
 namespace outbox::capture {
@@ -176,6 +177,7 @@ Datum outbox_capture(PG_FUNCTION_ARGS)
         ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                 errmsg("outbox.capture() can only be called as a trigger"),
                 errhint("Track a table with outbox.track()."));
+    outbox::pg::require_preload();
     const auto *call = reinterpret_cast<TriggerData *>(fcinfo->context);
     check_call(call);
 

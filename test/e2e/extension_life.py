@@ -34,8 +34,11 @@ def test_capture_refuses_to_lose_an_event_when_the_library_is_no_longer_preloade
     stage.pg.settings["shared_preload_libraries"] = ""
     stage.pg.settings.pop("outbox_relay.amqp_url")
     stage.pg.restart()
-    with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState):
-        stage.pg.execute("UPDATE item SET version = version + 1")
+    for statement in ("UPDATE item SET version = version + 1", "TRUNCATE item", "SELECT outbox.emit('item.seen', '{}')",
+                      "SELECT outbox.preview('item', 'DELETE', '{}', NULL)", "SELECT outbox.reconcile('item', '-infinity')",
+                      "SELECT outbox.capture_off()", "SELECT * FROM outbox.stats()", "SELECT outbox.pause('default', 'test')"):
+        with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState):
+            stage.pg.execute(statement)
 
 
 def test_a_rolled_back_create_extension_leaves_no_worker_and_a_committed_one_relays(stage):
