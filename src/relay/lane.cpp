@@ -2,6 +2,10 @@
 // connection (session.cpp) with its place in the log:
 //
 //   no broker set: unconfigured -> connecting -> a session -> lost or refused: backing off -> connecting ...
+//   somebody else holds its lease: waiting for lease -> connecting ...
+//
+// The lease is a queue that one connection at a time can hold. A physical copy of the server, or an old primary beside
+// a promoted one, has the same log, relays and positions: it waits, and publishes nothing.
 //
 // Of several hosts it stays with one as long as that one works; after a failure it tries the others at once, in their
 // order, and backs off when all have failed.
@@ -10,6 +14,7 @@
 #include "pg/compat.hpp"
 #include "pg/extension.hpp"
 #include "pg/guard.hpp"
+#include "pg/settings.hpp"
 #include "relay/backoff.hpp"
 #include "relay/lane_display.hpp"
 #include "relay/lane_place.hpp"
@@ -34,6 +39,8 @@ using namespace std::chrono_literals;
 
 constexpr auto first_backoff = 250ms;
 constexpr auto longest_backoff = 30s;
+constexpr auto first_lease_wait = 100ms;
+constexpr auto longest_lease_wait = 5s;
 constexpr long attend_interval = 1'000; // milliseconds
 
 End how_it_ends = End::failed;
@@ -60,6 +67,7 @@ class Lane {
   private:
     void connect_and_relay(const LaneConfig &config);
     void record_place();
+    void wait_for_lease(const std::string &problem);
     bool another_host_is_left();
     void back_off(const std::string &problem, const std::string &hint = {});
     void rest(Backoff::Duration duration) const;
@@ -69,6 +77,7 @@ class Lane {
     LaneDisplay display_;
     LanePlace place_;
     Backoff backoff_{first_backoff, longest_backoff, static_cast<unsigned>(MyProcPid)};
+    Backoff lease_backoff_{first_lease_wait, longest_lease_wait, static_cast<unsigned>(MyProcPid)};
     bool connected_before_ = false;
     std::uint32_t relay_changes_seen_ = 0;
     std::size_t endpoint_ = 0;         // of the hosts: the one to connect to
@@ -90,7 +99,9 @@ void Lane::connect_and_relay(const LaneConfig &config)
     if (std::exchange(connected_before_, true))
         ++display_.counts().reconnects;
     backoff_.reset();
+    lease_backoff_.reset();
     endpoints_failed_ = 0;
+    display_.lease(publisher.lease());
     Session(identity_, slot_, config, relay_changes_seen_, publisher, place_, display_).run();
 }
 
@@ -101,6 +112,7 @@ void Lane::run()
         std::string problem;
         std::string hint;
         bool at_once = false;
+        bool leased = false;
         std::exception_ptr dismissed;
         try {
             attend_server();
@@ -126,14 +138,18 @@ void Lane::run()
             hint = error.hint();
         } catch (const transport::Error &error) {
             problem = error.what();
-            at_once = another_host_is_left();
+            leased = error.kind() == transport::Error::Kind::leased;
+            at_once = !leased && another_host_is_left();
         } catch (const std::exception &error) {
             problem = error.what();
         }
         record_place();
         if (dismissed)
             std::rethrow_exception(dismissed);
-        if (at_once)
+        display_.lease(transport::Lease::none);
+        if (leased)
+            wait_for_lease(problem);
+        else if (at_once)
             display_.error(problem);
         else if (!problem.empty())
             back_off(problem, hint);
@@ -153,6 +169,22 @@ void Lane::record_place()
     }
     if (!problem.empty())
         display_.error("progress was not recorded: " + problem);
+}
+
+// The broker does not tell who holds it. It lets go of a connection that broke without a word after two heartbeats.
+void Lane::wait_for_lease(const std::string &problem)
+{
+    const auto age = display_.lease_age();
+    if (age && *age < 3 * std::chrono::seconds(pg::settings::heartbeat)) {
+        display_.enter(stats::LaneState::waiting_for_lease,
+                       problem + ": the last one of this lane, which the broker has not given up yet");
+    } else {
+        const std::string holder = problem + ": another server, or a copy of this one, publishes for this relay";
+        display_.error(holder, "Stop the one that should not publish. A copy that shall publish beside the original "
+                               "needs a virtual host of its own.");
+        display_.enter(stats::LaneState::waiting_for_lease, holder);
+    }
+    rest(lease_backoff_.next());
 }
 
 // After a failure of the connection: turns to the next host. False: all have failed.

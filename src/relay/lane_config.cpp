@@ -7,6 +7,10 @@
 #include "relay/relay_table.hpp"
 #include "relay/worker.hpp"
 
+extern "C" {
+#include "mb/pg_wchar.h"
+}
+
 namespace outbox::relay {
 
 namespace settings = pg::settings;
@@ -39,6 +43,15 @@ ParkingRules parking_rules(const RelayOptions &options)
             .dead_blocks = options.on_dead.value_or(static_cast<OnDead>(settings::on_dead)) == OnDead::block};
 }
 
+// The same in a physical copy of the server, and in no other database. Inside a transaction: names travel in UTF-8.
+std::string lease_name(const LaneIdentity &identity, const LogIdentity &log)
+{
+    const std::string &relay = identity.relay_name;
+    const char *utf8 =
+        pg::call([&] { return pg_server_to_any(relay.c_str(), static_cast<int>(relay.size()), PG_UTF8); });
+    return "outbox_relay.lease." + log.id + "." + utf8 + "." + std::to_string(identity.lane);
+}
+
 } // namespace
 
 void require_extension(const LaneIdentity &identity)
@@ -50,6 +63,7 @@ void require_extension(const LaneIdentity &identity)
 LaneConfig load_config(const LaneIdentity &identity)
 {
     LaneConfig config;
+    std::string lease;
     in_transaction("reading the relay's options", [&] {
         require_extension(identity);
         const std::optional<Relay> relay = load_relay(identity.relay_id);
@@ -63,6 +77,7 @@ LaneConfig load_config(const LaneIdentity &identity)
         config.limit = relay->lanes_change;
         config.options = parse_options(load_options(identity.relay_id));
         config.log = load_log_identity();
+        lease = lease_name(identity, config.log);
     });
     const RelayOptions &options = config.options;
     config.batch = {.events = static_cast<std::size_t>(options.batch_events),
@@ -78,6 +93,8 @@ LaneConfig load_config(const LaneIdentity &identity)
     config.has_broker = *settings::amqp_url() != '\0';
     if (config.has_broker)
         config.target = make_target(identity, options);
+    if (options.lease)
+        config.target.lease = std::move(lease);
     config.credentials = {.file = settings::credentials_file, .command = settings::credentials_command};
     return config;
 }

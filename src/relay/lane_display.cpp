@@ -15,6 +15,7 @@ namespace outbox::relay {
 namespace {
 
 constexpr std::int64_t repeat_error_after = USECS_PER_MINUTE;
+constexpr const char *without_lease = "publishes without a lease: the broker's user may not declare queues";
 constexpr std::int64_t memory_interval = USECS_PER_SEC;
 
 // Messages and routing keys are UTF-8. In a database of another encoding SQL could not show them: a character beyond
@@ -63,7 +64,9 @@ LaneDisplay::LaneDisplay(int slot, const LaneIdentity &identity)
 
 void LaneDisplay::enter(stats::LaneState state, const std::string &utf8_detail)
 {
-    const std::string detail = for_display(utf8_detail);
+    const bool at_work = state == stats::LaneState::idle || state == stats::LaneState::relaying;
+    const std::string detail = for_display(
+        at_work && utf8_detail.empty() && lease_ == transport::Lease::not_permitted ? without_lease : utf8_detail);
     const bool same_state = stats_.state == state && stats_.since != 0;
     if (same_state && detail == stats_.detail)
         return;
@@ -98,9 +101,27 @@ void LaneDisplay::broker(const std::string &redacted_url)
     copy_text(stats_.broker, for_display(redacted_url));
 }
 
+void LaneDisplay::lease(transport::Lease lease)
+{
+    lease_ = lease;
+    if (lease == transport::Lease::not_permitted)
+        error(without_lease,
+              "Nothing keeps a copy of this server from publishing as well. Let the user configure queues "
+              "of the form outbox_relay\\.lease\\..*, or set the relay's option \"lease\" to false.");
+}
+
+std::optional<std::chrono::microseconds> LaneDisplay::lease_age() const
+{
+    if (stats_.lease_seen_at == 0)
+        return std::nullopt;
+    return std::chrono::microseconds(GetCurrentTimestamp() - stats_.lease_seen_at);
+}
+
 void LaneDisplay::show()
 {
     const TimestampTz now = GetCurrentTimestamp();
+    if (lease_ == transport::Lease::held)
+        stats_.lease_seen_at = now;
     if (now - memory_read_at_ >= memory_interval) {
         memory_read_at_ = now;
         stats_.memory = private_memory();

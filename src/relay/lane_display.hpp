@@ -3,6 +3,7 @@
 
 #include "relay/lane_config.hpp"
 #include "stats/lane_stats.hpp"
+#include "transport/lease.hpp"
 
 #include <string>
 
@@ -23,12 +24,18 @@ class LaneDisplay {
     // was of the same topic. No topic: the message is its own.
     void error(const std::string &message, const std::string &hint = {}, const std::string &topic = {});
     void broker(const std::string &redacted_url);
+
+    // Of the connection that the lane has from now on: whether it holds the lease.
+    void lease(transport::Lease lease);
+    // How long ago a connection of this lane was last seen to hold the lease; nullopt: never since the server started.
+    std::optional<std::chrono::microseconds> lease_age() const;
     // Brings the entry up to date.
     void show();
 
   private:
     int slot_;
     std::string name_; // relay/lane
+    transport::Lease lease_ = transport::Lease::none;
     stats::LaneStats stats_{};
     std::string logged_topic_;
     std::int64_t logged_at_ = 0;

@@ -66,6 +66,11 @@ void set_declare(RelayOptions &options, const Option &option)
     options.declare = option.text == "true";
 }
 
+void set_lease(RelayOptions &options, const Option &option)
+{
+    options.lease = option.text == "true";
+}
+
 void set_routing_key(RelayOptions &options, const Option &option)
 {
     options.routing_key = EventTemplate::parse(option.text, option.key);
@@ -248,6 +253,7 @@ constexpr Key known_keys[] = {
     {"initiator_types", text_or_list, set_initiator_types},
     {"lanes", "number", set_lanes},
     {"linger", "number", set_linger},
+    {"lease", "boolean", set_lease},
     {"max_attempts", "number", set_max_attempts},
     {"max_in_flight", "number", set_max_in_flight},
     {"max_parked", "number", set_max_parked},

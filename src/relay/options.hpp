@@ -31,6 +31,7 @@ struct RelayOptions {
     std::string exchange = "outbox";
     std::string exchange_type = "topic";
     bool declare = true; // declare the exchange if it does not exist
+    bool lease = true;   // publish only while holding the lane's lease
     EventTemplate routing_key = EventTemplate::parse("{event_type}", "routing_key");
     EventTemplate correlation_id; // these three: empty, the property is not sent
     EventTemplate expiration;     // milliseconds

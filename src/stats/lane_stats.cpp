@@ -40,6 +40,8 @@ const char *name_of(LaneState state)
         return "idle";
     case LaneState::relaying:
         return "relaying";
+    case LaneState::waiting_for_lease:
+        return "waiting for lease";
     case LaneState::blocked:
         return "blocked";
     case LaneState::holding:

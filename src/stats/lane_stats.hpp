@@ -16,11 +16,12 @@ enum class LaneState : std::uint8_t {
     backing_off, // could not connect, or lost the connection: waits before the next try
     idle,        // everything visible is settled
     relaying,
-    blocked,  // the broker sent connection.blocked
-    holding,  // a message was returned or refused: waits before it tries that one again
-    probing,  // tries that one
-    draining, // settles the last events before the number of lanes changes
-    stopping, // waits for the last confirms
+    waiting_for_lease, // another connection holds the lane's lease
+    blocked,           // the broker sent connection.blocked
+    holding,           // a message was returned or refused: waits before it tries that one again
+    probing,           // tries that one
+    draining,          // settles the last events before the number of lanes changes
+    stopping,          // waits for the last confirms
 };
 
 const char *name_of(LaneState state);
@@ -47,7 +48,8 @@ struct LaneStats {
     std::int64_t in_flight;
     std::int64_t claimed;
     std::int64_t oldest_claim;
-    std::int64_t memory; // bytes of private memory of the worker
+    std::int64_t memory;        // bytes of private memory of the worker
+    std::int64_t lease_seen_at; // when a connection of this lane was last seen to hold its lease
     std::int64_t last_error_at;
     char last_error[512];
     Histogram delays; // capture to confirm

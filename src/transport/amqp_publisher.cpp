@@ -39,12 +39,12 @@ struct AmqpPublisher::Impl {
     using Sink = std::function<void(const Outcome &)>;
 
     Impl(const Target &target, const Endpoint &endpoint)
-        : max_message_size(target.max_message_size), connection(open_session(target, endpoint)),
+        : max_message_size(target.max_message_size), session(open_session(target, endpoint)),
           sender(state(), target.exchange)
     {
     }
 
-    amqp_connection_state_t state() const { return connection.get(); }
+    amqp_connection_state_t state() const { return session.connection.get(); }
 
     void read(const Sink &sink);
     void on_method(const amqp_method_t &method, const Sink &sink);
@@ -63,7 +63,7 @@ struct AmqpPublisher::Impl {
     }
 
     std::size_t max_message_size;
-    Connection connection;
+    OpenSession session;
     MessageSender sender;
     InFlight in_flight;
     Returning returning;
@@ -220,6 +220,11 @@ AmqpPublisher::~AmqpPublisher() = default;
 int AmqpPublisher::socket() const
 {
     return amqp_get_sockfd(impl_->state());
+}
+
+Lease AmqpPublisher::lease() const
+{
+    return impl_->session.lease;
 }
 
 std::string AmqpPublisher::unfit_reason(const Message &message) const

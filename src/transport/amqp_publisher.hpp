@@ -5,6 +5,7 @@
 #pragma once
 
 #include "transport/error.hpp"
+#include "transport/lease.hpp"
 #include "transport/message.hpp"
 #include "transport/target.hpp"
 
@@ -37,14 +38,16 @@ struct Outcome {
 
 class AmqpPublisher {
   public:
-    // Connects to one of the target's endpoints, logs in, opens the channel, checks or declares the exchange, selects
-    // confirms. Throws Error (never with the password in its text) after connect_timeout at the latest.
+    // Connects to one of the target's endpoints, logs in, opens the channel, takes the lease, checks or declares the
+    // exchange, selects confirms. Throws Error (never with the password in its text) after connect_timeout at the
+    // latest.
     AmqpPublisher(const Target &target, const Endpoint &endpoint);
     ~AmqpPublisher(); // closes the socket without a word; see close()
     AmqpPublisher(const AmqpPublisher &) = delete;
     AmqpPublisher &operator=(const AmqpPublisher &) = delete;
 
     int socket() const;
+    Lease lease() const;
     // The reason why the broker can never take this message (too large for its frames or limits, a routing
     // key or type over 255 bytes, ...); empty: it can. Checked before the first frame is sent.
     std::string unfit_reason(const Message &message) const;

@@ -49,18 +49,20 @@ class Opening {
     {
     }
 
-    Connection open()
+    OpenSession open()
     {
         check_names();
         connect();
         log_in();
         open_channel();
+        if (!target_.lease.empty())
+            take_lease();
         if (!target_.exchange.empty())
             check_exchange();
         amqp_confirm_select(state(), publish_channel);
         require_reply("confirms");
         amqp_maybe_release_buffers(state());
-        return std::move(connection_);
+        return {std::move(connection_), lease_};
     }
 
   private:
@@ -93,6 +95,8 @@ class Opening {
 
     void log_in();
     void open_channel();
+    void reopen_channel();
+    void take_lease();
     void check_exchange();
     void declare_exchange();
 
@@ -135,6 +139,7 @@ class Opening {
     const Endpoint &endpoint_;
     Clock::time_point deadline_;
     Connection connection_;
+    Lease lease_ = Lease::none;
 };
 
 amqp_table_entry_t utf8_entry(const char *name, std::string_view value)
@@ -204,6 +209,36 @@ void Opening::open_channel()
     require_reply("a channel");
 }
 
+// What the broker has refused has closed the channel.
+void Opening::reopen_channel()
+{
+    amqp_channel_close_ok_t closed{};
+    const int status = amqp_send_method(state(), publish_channel, AMQP_CHANNEL_CLOSE_OK_METHOD, &closed);
+    if (status != AMQP_STATUS_OK)
+        throw_no_answer(status);
+    open_channel();
+}
+
+// An exclusive queue belongs to this connection and goes with it. No message ever gets into it.
+void Opening::take_lease()
+{
+    set_rpc_timeout();
+    amqp_queue_declare(state(), publish_channel, as_bytes(target_.lease), 0, 0, 1 /* exclusive */, 0, amqp_empty_table);
+    const amqp_rpc_reply_t reply = amqp_get_rpc_reply(state());
+    const bool refused =
+        reply.reply_type == AMQP_RESPONSE_SERVER_EXCEPTION && reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD;
+    const std::uint16_t code = refused ? refusal(reply.reply).code : 0;
+    if (code == AMQP_RESOURCE_LOCKED)
+        throw Error(Error::Kind::leased, "another connection holds queue \"" + target_.lease + "\"");
+    if (code == AMQP_ACCESS_REFUSED) {
+        lease_ = Lease::not_permitted;
+        reopen_channel();
+        return;
+    }
+    require_reply("lease \"" + target_.lease + "\"");
+    lease_ = Lease::held;
+}
+
 // Passively first: that needs no permission to configure, and an exchange of another type is used as it is.
 void Opening::check_exchange()
 {
@@ -221,12 +256,7 @@ void Opening::check_exchange()
 
 void Opening::declare_exchange()
 {
-    // The failed check has closed the channel.
-    amqp_channel_close_ok_t closed{};
-    const int status = amqp_send_method(state(), publish_channel, AMQP_CHANNEL_CLOSE_OK_METHOD, &closed);
-    if (status != AMQP_STATUS_OK)
-        throw_no_answer(status);
-    open_channel();
+    reopen_channel();
     set_rpc_timeout();
     amqp_exchange_declare(state(), publish_channel, as_bytes(target_.exchange), as_bytes(target_.exchange_type), 0,
                           1 /* durable */, 0, 0, amqp_empty_table);
@@ -236,7 +266,7 @@ void Opening::declare_exchange()
 
 } // namespace
 
-Connection open_session(const Target &target, const Endpoint &endpoint)
+OpenSession open_session(const Target &target, const Endpoint &endpoint)
 {
     return Opening(target, endpoint).open();
 }

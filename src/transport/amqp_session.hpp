@@ -2,14 +2,20 @@
 #pragma once
 
 #include "transport/error.hpp"
+#include "transport/lease.hpp"
 #include "transport/rabbitmq_c.hpp"
 #include "transport/target.hpp"
 
 namespace outbox::transport {
 
-// Connects to one of the target's endpoints, logs in, opens publish_channel, checks or declares the exchange, selects
-// confirms. Throws Error, never with the password in its text.
-Connection open_session(const Target &target, const Endpoint &endpoint);
+struct OpenSession {
+    Connection connection;
+    Lease lease = Lease::none;
+};
+
+// Connects to one of the target's endpoints, logs in, opens publish_channel, takes the lease, checks or declares the
+// exchange, selects confirms. Throws Error, never with the password in its text.
+OpenSession open_session(const Target &target, const Endpoint &endpoint);
 
 // For a status other than AMQP_STATUS_OK of a library call on an established connection.
 [[noreturn]] void throw_lost(int status);

@@ -29,7 +29,9 @@ struct Target {
     Tls tls;
     std::string exchange; // "" is the broker's default exchange: never declared or checked
     std::string exchange_type = "topic";
-    bool declare = true;         // declare (durable) an exchange that the passive check did not find
+    bool declare = true; // declare (durable) an exchange that the passive check did not find
+    // Name of a queue that only one connection can hold: whoever publishes holds it. Empty: no lease.
+    std::string lease;
     std::string connection_name; // shown by the broker's management tools
     std::chrono::seconds heartbeat{10};
     std::chrono::milliseconds connect_timeout{3000};              // all of: resolve, connect, log in, declare

@@ -131,6 +131,67 @@ TEST_F(AmqpConnectTest, AMissingExchangeIsAnErrorWhereItMustNotBeDeclared)
     EXPECT_STREQ(error.what(), "broker refused exchange \"outbox\": 404 NOT_FOUND - no exchange 'outbox'");
 }
 
+// The broker's side of a client that takes a lease; returns what it asked for.
+std::string take_lease(Peer &peer)
+{
+    peer.start();
+    peer.tune();
+    peer.open();
+    return peer.expect(method::queue_declare);
+}
+
+TEST_F(AmqpConnectTest, TheLeaseIsAnExclusiveQueueTakenBeforeAnythingElse)
+{
+    std::string asked;
+    FakeBroker broker([&](Peer &peer) {
+        asked = take_lease(peer);
+        peer.send_method(1, method::queue_declare_ok, Writer().short_string("the lease").u32(0).u32(0).bytes());
+        peer.expect(method::exchange_declare);
+        peer.send_method(1, method::exchange_declare_ok);
+        peer.confirm();
+        peer.wait_for_hangup();
+    });
+    transport::Target to = target(broker);
+    to.lease = "the lease";
+    EXPECT_EQ(AmqpPublisher(to).lease(), transport::Lease::held);
+    ASSERT_EQ(broker.finish(), "");
+    constexpr std::uint8_t exclusive_bit = 4;
+    EXPECT_EQ(asked, Writer().u16(0).short_string("the lease").u8(exclusive_bit).u32(0).bytes());
+}
+
+TEST_F(AmqpConnectTest, ALeaseThatIsHeldEndsTheConnection)
+{
+    FakeBroker broker([](Peer &peer) {
+        take_lease(peer);
+        peer.close_channel(405, "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'the lease'");
+        peer.wait_for_hangup();
+    });
+    transport::Target to = secret_target(broker);
+    to.lease = "the lease";
+    const Error error = failure(to);
+    EXPECT_EQ(error.kind(), Error::Kind::leased);
+    EXPECT_STREQ(error.what(), "another connection holds queue \"the lease\"");
+}
+
+TEST_F(AmqpConnectTest, AUserThatMayNotDeclareQueuesGoesOnWithoutALease)
+{
+    FakeBroker broker([](Peer &peer) {
+        take_lease(peer);
+        peer.close_channel(403, "ACCESS_REFUSED - access to queue 'the lease' refused");
+        peer.expect(method::channel_close_ok);
+        peer.expect(method::channel_open);
+        peer.send_method(1, method::channel_open_ok, Writer().long_string("").bytes());
+        peer.expect(method::exchange_declare);
+        peer.send_method(1, method::exchange_declare_ok);
+        peer.confirm();
+        peer.wait_for_hangup();
+    });
+    transport::Target to = target(broker);
+    to.lease = "the lease";
+    EXPECT_EQ(AmqpPublisher(to).lease(), transport::Lease::not_permitted);
+    EXPECT_EQ(broker.finish(), "");
+}
+
 TEST_F(AmqpConnectTest, ARefusedPasswordIsALoginError)
 {
     FakeBroker broker([](Peer &peer) {

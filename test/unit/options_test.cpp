@@ -90,7 +90,7 @@ TEST(OptionsTest, AnUnknownOptionIsRefusedWithAListOfTheKnownOnes)
     EXPECT_STREQ(error.what(), "unknown option \"exchagne\"");
     EXPECT_EQ(error.hint(), "Known options: app_id, batch_body_size, batch_events, batch_size, body, confirm_timeout, "
                             "correlation_id, declare, entities, event_types, "
-                            "exchange, exchange_type, expiration, initiator_types, lanes, linger, max_attempts, "
+                            "exchange, exchange_type, expiration, initiator_types, lanes, lease, linger, max_attempts, "
                             "max_in_flight, max_parked, on_dead, "
                             "on_unroutable, ordering, priority, routing_key, source, unroutable_ttl.");
 }
