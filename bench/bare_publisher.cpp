@@ -4,12 +4,14 @@
 //
 //   bare_publisher --url amqp://guest:guest@127.0.0.1:5672 --exchange outbox --count 100000 --size 800 --window 4096
 //
-// Prints one JSON object: messages per second, and microseconds of its own CPU time per message.
-#include "transport/amqp_url.hpp"
-#include "transport/rabbitmq_c.hpp"
+// Prints one JSON object: messages per second, and microseconds of its own CPU time per message. With --rate it
+// publishes so many messages a second instead of as fast as it can, numbers them by their message_id from 0 on, and
+// prints when each was published, in microseconds since 1970.
+#include "amqp_client.hpp"
 
 #include <array>
 #include <chrono>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <getopt.h>
@@ -33,21 +36,19 @@ struct Options {
     std::uint64_t count = 100000;
     std::size_t size = 800;
     std::uint64_t window = 4096;
+    std::uint64_t rate = 0; // messages per second; 0: as fast as it can
 };
 
 Options parse_options(int argc, char **argv)
 {
     static const option known[] = {
-        {"url", required_argument, nullptr, 'u'},
-        {"exchange", required_argument, nullptr, 'e'},
-        {"routing-key", required_argument, nullptr, 'k'},
-        {"count", required_argument, nullptr, 'n'},
-        {"size", required_argument, nullptr, 's'},
-        {"window", required_argument, nullptr, 'w'},
-        {nullptr, 0, nullptr, 0},
+        {"url", required_argument, nullptr, 'u'},         {"exchange", required_argument, nullptr, 'e'},
+        {"routing-key", required_argument, nullptr, 'k'}, {"count", required_argument, nullptr, 'n'},
+        {"size", required_argument, nullptr, 's'},        {"window", required_argument, nullptr, 'w'},
+        {"rate", required_argument, nullptr, 'r'},        {nullptr, 0, nullptr, 0},
     };
     Options options;
-    for (int c = 0; (c = getopt_long(argc, argv, "u:e:k:n:s:w:", known, nullptr)) != -1;) {
+    for (int c = 0; (c = getopt_long(argc, argv, "u:e:k:n:s:w:r:", known, nullptr)) != -1;) {
         switch (c) {
         case 'u':
             options.url = optarg;
@@ -67,39 +68,15 @@ Options parse_options(int argc, char **argv)
         case 'w':
             options.window = std::stoull(optarg);
             break;
+        case 'r':
+            options.rate = std::stoull(optarg);
+            break;
         default:
             throw std::invalid_argument("usage: bare_publisher [--url URL] [--exchange NAME] [--routing-key KEY]"
-                                        " [--count N] [--size BYTES] [--window N]");
+                                        " [--count N] [--size BYTES] [--window N] [--rate N]");
         }
     }
     return options;
-}
-
-void require(int status, const char *what)
-{
-    if (status != AMQP_STATUS_OK)
-        throw std::runtime_error(std::string(what) + ": " + amqp_error_string2(status));
-}
-
-void require(const amqp_rpc_reply_t &reply, const char *what)
-{
-    if (reply.reply_type != AMQP_RESPONSE_NORMAL)
-        throw std::runtime_error(std::string(what) + " failed");
-}
-
-Connection connect(const AmqpUrl &url)
-{
-    Connection connection(amqp_new_connection());
-    amqp_socket_t *socket = amqp_tcp_socket_new(connection.get());
-    require(amqp_socket_open(socket, url.endpoints.front().host.c_str(), url.endpoints.front().port), "connect");
-    require(amqp_login(connection.get(), url.vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, url.user.c_str(),
-                       url.password.c_str()),
-            "login");
-    amqp_channel_open(connection.get(), publish_channel);
-    require(amqp_get_rpc_reply(connection.get()), "channel.open");
-    amqp_confirm_select(connection.get(), publish_channel);
-    require(amqp_get_rpc_reply(connection.get()), "confirm.select");
-    return connection;
 }
 
 amqp_table_entry_t text_header(const char *name, const char *value)
@@ -120,12 +97,14 @@ amqp_table_entry_t number_header(const char *name, std::int64_t value)
     return entry;
 }
 
-class Bench {
+class Publisher {
   public:
-    explicit Bench(const Options &options)
-        : options_(options), connection_(connect(parse_amqp_url(options.url))), body_(options.size, 'x'),
+    explicit Publisher(const Options &options)
+        : options_(options), connection_(bench::connect(options.url)), body_(options.size, 'x'),
           is_answered_(options.count + 1)
     {
+        amqp_confirm_select(connection_.get(), publish_channel);
+        bench::require(amqp_get_rpc_reply(connection_.get()), "confirm.select");
         properties_._flags = AMQP_BASIC_DELIVERY_MODE_FLAG | AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TYPE_FLAG |
                              AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_HEADERS_FLAG;
         properties_.delivery_mode = 2;
@@ -134,6 +113,26 @@ class Bench {
         properties_.timestamp = 1764547200;
         properties_.content_type = amqp_cstring_bytes("application/json");
         properties_.headers = {static_cast<int>(headers_.size()), headers_.data()};
+    }
+
+    void run_at_rate()
+    {
+        const std::int64_t interval = 1'000'000 / static_cast<std::int64_t>(options_.rate);
+        const std::int64_t start = bench::wall_clock();
+        while (answered_ < options_.count) {
+            const std::int64_t due = start + static_cast<std::int64_t>(published_) * interval;
+            const std::int64_t wait = due - bench::wall_clock();
+            if (published_ < options_.count && wait <= 0) {
+                const std::string number = std::to_string(published_);
+                properties_.message_id = as_bytes(number);
+                published_at_.push_back(bench::wall_clock());
+                publish();
+                continue;
+            }
+            const std::int64_t patience = published_ < options_.count ? wait : 1'000'000;
+            timeval timeout{patience / 1'000'000, patience % 1'000'000};
+            read_answer(&timeout);
+        }
     }
 
     void run()
@@ -153,13 +152,15 @@ class Bench {
 
     std::uint64_t refused() const { return refused_; }
     std::uint64_t returned() const { return returned_; }
+    const std::vector<std::int64_t> &published_at() const { return published_at_; }
 
   private:
     void publish()
     {
-        require(amqp_basic_publish(connection_.get(), publish_channel, as_bytes(options_.exchange),
-                                   as_bytes(options_.routing_key), 1 /* mandatory */, 0, &properties_, as_bytes(body_)),
-                "basic.publish");
+        bench::require(amqp_basic_publish(connection_.get(), publish_channel, as_bytes(options_.exchange),
+                                          as_bytes(options_.routing_key), 1 /* mandatory */, 0, &properties_,
+                                          as_bytes(body_)),
+                       "basic.publish");
         ++published_;
     }
 
@@ -170,7 +171,7 @@ class Bench {
         const int status = amqp_simple_wait_frame_noblock(connection_.get(), &frame, timeout);
         if (status == AMQP_STATUS_TIMEOUT)
             return false;
-        require(status, "read");
+        bench::require(status, "read");
         if (frame.frame_type != AMQP_FRAME_METHOD)
             return true;
         switch (frame.payload.method.id) {
@@ -223,6 +224,7 @@ class Bench {
     };
     amqp_basic_properties_t properties_{};
     std::vector<bool> is_answered_; // by delivery tag
+    std::vector<std::int64_t> published_at_;
     std::uint64_t next_unanswered_ = 1;
     std::uint64_t published_ = 0;
     std::uint64_t answered_ = 0;
@@ -246,20 +248,23 @@ int main(int argc, char **argv)
 {
     try {
         const Options options = parse_options(argc, argv);
-        Bench bench(options);
+        Publisher publisher(options);
         const double cpu_before = cpu_seconds();
         const auto start = std::chrono::steady_clock::now();
-        bench.run();
+        options.rate ? publisher.run_at_rate() : publisher.run();
         const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const double cpu = cpu_seconds() - cpu_before;
         const auto count = static_cast<double>(options.count);
         std::printf("{\"messages\": %llu, \"body_bytes\": %zu, \"window\": %llu, \"seconds\": %.3f,"
                     " \"messages_per_second\": %.0f, \"cpu_us_per_message\": %.2f, \"refused\": %llu,"
-                    " \"returned\": %llu}\n",
+                    " \"returned\": %llu, \"published_at\": [",
                     static_cast<unsigned long long>(options.count), options.size,
                     static_cast<unsigned long long>(options.window), seconds, count / seconds, cpu * 1e6 / count,
-                    static_cast<unsigned long long>(bench.refused()),
-                    static_cast<unsigned long long>(bench.returned()));
+                    static_cast<unsigned long long>(publisher.refused()),
+                    static_cast<unsigned long long>(publisher.returned()));
+        for (const char *comma = ""; const std::int64_t at : publisher.published_at())
+            std::printf("%s%" PRId64, std::exchange(comma, ", "), at);
+        std::puts("]}");
         return EXIT_SUCCESS;
     } catch (const std::exception &error) {
         std::fprintf(stderr, "bare_publisher: %s\n", error.what());

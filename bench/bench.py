@@ -11,6 +11,8 @@ from pathlib import Path
 
 import capture
 import drain
+import hot_key
+import latency
 import unchanged
 from harness import build, processes
 from harness.broker import Broker
@@ -20,14 +22,18 @@ from harness.postgres import Postgres
 SETTINGS = {"autovacuum": "off", "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h",
             "log_min_messages": "warning", "outbox_relay.amqp_url": ""}
 
+DELIVERY = {"drain": drain, "hot_key": hot_key, "latency": latency}
+PARTS = [*DELIVERY, "capture"]
+PROGRAMS = ["bare_publisher", "bare_consumer"]
 
-def build_publisher(directory):
-    """The bare publisher, by CMake; returns its path."""
+
+def build_programs(directory):
+    """The bare publisher and consumer, by CMake; returns their paths by name."""
     source, target = directory / "build" / "src", directory / "cmake"
     for command in (["cmake", "-S", str(source), "-B", str(target), "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_MODULE=OFF"],
-                    ["cmake", "--build", str(target), "--target", "bare_publisher", "-j", str(os.cpu_count())]):
+                    ["cmake", "--build", str(target), "--target", *PROGRAMS, "-j", str(os.cpu_count())]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return target / "bare_publisher"
+    return {name: target / name for name in PROGRAMS}
 
 
 def build_server(directory):
@@ -46,10 +52,10 @@ def machine(pg):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("part", nargs="?", choices=["drain", "capture"], help="default: both")
+    arguments.add_argument("part", nargs="?", choices=PARTS, help="default: all")
     arguments.add_argument("--rounds", type=int, default=5, help="rounds of each side (default 5)")
     options = arguments.parse_args()
-    parts = [options.part] if options.part else ["drain", "capture"]
+    parts = [options.part] if options.part else PARTS
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -64,9 +70,12 @@ def main():
         pg = Postgres(directory / "pg", build_server(directory), SETTINGS).create().start()
         pg.execute("CREATE EXTENSION outbox_relay")
         print(machine(pg) + "\n", flush=True)
-        if "drain" in parts:
+        delivery = [DELIVERY[part] for part in parts if part in DELIVERY]
+        if delivery:
             broker.create().start()
-            drain.run(pg, broker, build_publisher(directory), options.rounds)
+            programs = build_programs(directory)
+            for part in delivery:
+                part.run(pg, broker, programs, options.rounds)
         if "capture" in parts:
             capture.run(pg, options.rounds)
             unchanged.run(pg, options.rounds)

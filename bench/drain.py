@@ -1,102 +1,84 @@
 """How fast a backlog drains, against a publisher that does nothing but publish the same number of messages of the
-same size with the same flags and window to the same queue."""
+same size with the same flags and window to the same queue; with many events to a message; and with three relays, each
+of which has events parked."""
 
 import json
-import subprocess
-import time
 from statistics import median
 
-from harness import processes
-from harness.consumer import read_queue
+from backlog import add_relays, body_size, connect, disconnect, drain, fresh_queues, prepare, publish, write
 from harness.waiting import wait_until
 
 EVENTS = 100_000
 WINDOW = 4096
 BATCH = 50
-QUEUE = "bench"
-EXCHANGE = "outbox"
+ONE, THREE = ["default"], ["default", "second", "third"]
+PARKED = 200        # events that no queue takes, for each of the three relays
 
 
-def fresh_queue(broker):
-    broker.delete(queues=[QUEUE])
-    broker.declare(QUEUE, EXCHANGE)
-
-
-def lane(pg):
-    return pg.execute("SELECT pid, state FROM outbox.stats() WHERE relay = 'default'")[0]
-
-
-def settled(pg):
-    """(events the lane has settled in its life, when it last recorded that)."""
-    return pg.execute("SELECT settled, extract(epoch FROM recorded_at)::float8 FROM outbox.progress"
-                      " ORDER BY seq DESC LIMIT 1")[0]
-
-
-def relay_round(pg, broker):
-    """Writes the backlog while the relay has no broker, then lets it drain: (events/s, CPU us per event)."""
-    pg.set(outbox_relay__amqp_url="")
-    wait_until(lambda: lane(pg)[1] == "unconfigured", 15, "the relay has no broker")
-    fresh_queue(broker)
-    pg.execute("TRUNCATE bench_event")
-    for share in range(100):
-        pg.execute("INSERT INTO bench_event SELECT i, 'bench', repeat('x', 400) FROM generate_series(%s::int, %s::int) AS i",
-                   (share * EVENTS // 100 + 1, (share + 1) * EVENTS // 100))
-    pg.execute("CHECKPOINT")
-    before, _ = settled(pg)
-    pid, _ = lane(pg)
-    cpu = processes.cpu_seconds(pid)
-    began = time.time()
-    pg.set(outbox_relay__amqp_url=broker.url())
-    wait_until(lambda: settled(pg)[0] >= before + EVENTS, 120, "the backlog is drained", interval=0.25)
-    seconds = settled(pg)[1] - began
-    return EVENTS / seconds, (processes.cpu_seconds(pid) - cpu) / EVENTS * 1e6
-
-
-def bare_round(broker, publisher, size):
-    fresh_queue(broker)
-    command = [str(publisher), "--url", broker.url(), "--exchange", EXCHANGE, "--count", str(EVENTS), "--size", str(size),
-               "--window", str(WINDOW)]
-    out = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout)
-    return out["messages_per_second"], out["cpu_us_per_message"]
+def relay_round(pg, broker, relays):
+    disconnect(pg)
+    fresh_queues(broker, relays)
+    write(pg, EVENTS)
+    return drain(pg, broker, EVENTS)
 
 
 def batch_round(pg, broker):
-    """The same backlog with BATCH events to a message: (events/s, CPU us per event)."""
+    """The same backlog with BATCH events to a message."""
     pg.execute("SELECT outbox.alter_relay('default', %s)", (json.dumps({"body": "batch", "batch_events": BATCH}),))
-    figures = relay_round(pg, broker)
+    figures = relay_round(pg, broker, ONE)
     pg.execute("""SELECT outbox.alter_relay('default', '{"body": null}')""")
     return figures
 
 
-def body_size(broker):
-    """The size of the bodies that the relay has just sent."""
-    return len(read_queue(broker, QUEUE, ())[0].body)
+def park(pg, broker, relays):
+    connect(pg, broker)
+    pg.execute("SELECT outbox.emit('unbound', '{}', entity_type => 'bench', entity_id => i::text)"
+               " FROM generate_series(1, %s) AS i", (PARKED,))
+    wait_until(lambda: pg.value("SELECT count(*) FROM outbox.parked") == PARKED * len(relays), 60, "events are parked")
 
 
-def run(pg, broker, publisher, rounds):
-    pg.execute("CREATE TABLE bench_event (id bigint PRIMARY KEY, name text, body text)")
-    pg.execute("""SELECT outbox.track('bench_event', '{"verbs": {"truncate": null}}')""")
+def medians(rounds):
+    return [median(side) for side in zip(*rounds)]
+
+
+def run(pg, broker, programs, rounds):
+    prepare(pg, broker)
     pg.set(outbox_relay__max_in_flight=WINDOW)
-    pg.execute("INSERT INTO bench_event VALUES (0, 'first', 'x')")      # the lane's first progress record
-    broker.declare(QUEUE, EXCHANGE)
-    pg.set(outbox_relay__amqp_url=broker.url())
-    wait_until(lambda: pg.execute("SELECT 1 FROM outbox.progress"), 30, "the relay runs")
-    relay_round(pg, broker)     # warms both servers up, and gives the size of a body
-    size = body_size(broker)
+    relay_round(pg, broker, ONE)     # warms both servers up, and gives the size of a body
+    size = body_size(broker, "default")
 
-    relay, bare, batch = [], [], []
+    def bare(relays):
+        return publish(broker, programs["bare_publisher"], relays, EVENTS, size, WINDOW)
+
+    one, one_bare, batch, three, three_bare = [], [], [], [], []
     for _ in range(rounds):
-        bare.append(bare_round(broker, publisher, size))
-        relay.append(relay_round(pg, broker))
+        one_bare.append(bare(ONE))
+        one.append(relay_round(pg, broker, ONE))
         batch.append(batch_round(pg, broker))
-    relay_rate, relay_cpu = (median(side) for side in zip(*relay))
-    batch_rate, batch_cpu = (median(side) for side in zip(*batch))
-    bare_rate, bare_cpu = (median(side) for side in zip(*bare))
+    add_relays(pg, broker, THREE[1:])
+    park(pg, broker, THREE)
+    for _ in range(rounds):
+        three_bare.append(bare(THREE))
+        three.append(relay_round(pg, broker, THREE))
+    parked = pg.value("SELECT count(*) FROM outbox.parked")
+    if parked != PARKED * len(THREE):
+        raise AssertionError(f"{parked} events are parked")
+
     print(f"Draining {EVENTS:,} events of {size} bytes, {WINDOW} in flight, medians of {rounds} alternating rounds\n")
-    print("| publisher | events/s | own CPU per event |")
-    print("|---|---|---|")
-    print(f"| bare librabbitmq | {bare_rate:,.0f} | {bare_cpu:.1f} us |")
-    print(f"| outbox_relay, lane worker | {relay_rate:,.0f} | {relay_cpu:.1f} us |")
-    print(f"| outbox_relay, {BATCH} events to a message | {batch_rate:,.0f} | {batch_cpu:.1f} us |")
-    print(f"| ratio | {relay_rate / bare_rate:.2f} | {relay_cpu / bare_cpu:.2f} |")
-    print(f"| ratio, {BATCH} events to a message | {batch_rate / bare_rate:.2f} | {batch_cpu / bare_cpu:.2f} |\n", flush=True)
+    print("| publisher | events/s | own CPU per event | ratio of rates | ratio of CPU |")
+    print("|---|---|---|---|---|")
+    reference = medians(one_bare)
+    for name, (rate, cpu), against in (
+            ("bare librabbitmq", reference, None),
+            ("outbox_relay, one relay", medians(one), reference),
+            (f"outbox_relay, one relay, {BATCH} events to a message", medians(batch), reference),
+            ("three bare publishers at once", medians(three_bare), None),
+            (f"outbox_relay, three relays at once, each with {PARKED} events parked", medians(three), medians(three_bare))):
+        ratios = f"{rate / against[0]:.2f} | {cpu / against[1]:.2f}" if against else "|"
+        print(f"| {name} | {rate:,.0f} | {cpu:.1f} us | {ratios} |")
+    print(flush=True)
+    pg.execute("SELECT outbox.discard(name, id, 'of the benchmark') FROM outbox.parked JOIN outbox.relay USING (relay_id)")
+    for relay in THREE[1:]:
+        pg.execute("SELECT outbox.drop_relay(%s)", (relay,))
+    disconnect(pg)
+    pg.execute("DROP TABLE bench_event")
