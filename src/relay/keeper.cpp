@@ -168,6 +168,8 @@ void Keeper::note_pause(const Relay &relay)
 bool Keeper::tend(const Relay &relay)
 {
     note_pause(relay);
+    if (relay.pause)
+        forget_crashes_of(relay);
     if (!relay.at_home)
         warn_of_foreign_relay(relay);
     if (!relay.at_home || relay.pause || !anything_to_relay_)

@@ -16,6 +16,7 @@
 #include "pg/guard.hpp"
 #include "pg/settings.hpp"
 #include "relay/backoff.hpp"
+#include "relay/crash_mark.hpp"
 #include "relay/lane_display.hpp"
 #include "relay/lane_place.hpp"
 #include "relay/registry.hpp"
@@ -47,6 +48,7 @@ End how_it_ends = End::failed;
 
 void detach(int, Datum slot)
 {
+    take_crash_mark_back();
     if (how_it_ends == End::obsolete)
         stats::clear_entry(DatumGetInt32(slot));
     else
@@ -286,6 +288,7 @@ void outbox_lane_main(Datum argument)
         if (!OidIsValid(database))
             return;
         before_shmem_exit(relay::detach, argument);
+        pg::call([&] { relay::leave_crash_mark(database, relay_id, lane); });
         relay::connect_to_database(database);
         relay::relay_until_stopped(DatumGetInt32(argument), relay_id, lane);
     });

@@ -1,11 +1,15 @@
 #include "relay/lane_keeping.hpp"
 
 #include "pg/guard.hpp"
+#include "pg/settings.hpp"
+#include "relay/crash_mark.hpp"
 #include "relay/registry.hpp"
 #include "relay/worker.hpp"
 #include "stats/lane_stats.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 extern "C" {
 #include "utils/timestamp.h"
@@ -40,6 +44,34 @@ int take_place(int relay_id, int lane)
     return slot;
 }
 
+// When a lane that keeps crashing is to be started; now or before: at once.
+TimestampTz next_start(const Crashes &crashes)
+{
+    const int limit = pg::settings::crash_limit;
+    return limit == 0 || crashes.in_a_row < limit ? 0 : crashes.last_start + well_after;
+}
+
+// Tells outbox.stats() and, once a crash, the log.
+void show_crashes(int slot, const Relay &relay, int lane, const Crashes &crashes)
+{
+    static std::map<std::pair<int, int>, TimestampTz> told;
+    const auto count = static_cast<long long>(crashes.in_a_row);
+    const std::string next = pg::call([&] { return timestamptz_to_str(next_start(crashes)); });
+    stats::show_failing(slot, ("crashed " + std::to_string(count) + " times in a row: is started again at " + next +
+                               ", or when the relay is paused and resumed")
+                                  .c_str());
+    if (std::exchange(told[{relay.relay_id, lane}], crashes.last_start) == crashes.last_start)
+        return;
+    pg::call([&] {
+        ereport(WARNING,
+                errmsg("outbox_relay: relay %s/%d has crashed %lld times in a row", relay.name.c_str(), lane, count),
+                errdetail("It is started again at %s, so that its crashes do not keep restarting the server.",
+                          next.c_str()),
+                errhint("The server's log says how it ended. To try at once use outbox.pause and outbox.resume; "
+                        "outbox_relay.crash_limit says how many crashes are too many."));
+    });
+}
+
 bool belongs_to(const std::vector<Relay> &relays, const LaneEntry &entry)
 {
     return std::any_of(relays.begin(), relays.end(), [&](const Relay &relay) {
@@ -62,8 +94,16 @@ bool keep_lane(const Relay &relay, int lane)
                 return true;
             if (entry.not_before > now || (entry.started_at != 0 && now - entry.started_at < startup_limit))
                 return false;
-            entry.started_at = now;
         }
+    }
+    if (slot >= 0) {
+        const Crashes crashes = read_crashes(MyDatabaseId, relay.relay_id, lane);
+        if (next_start(crashes) > GetCurrentTimestamp()) {
+            show_crashes(slot, relay, lane, crashes);
+            return true;
+        }
+        const RegistryLock lock;
+        lane_entry(slot).started_at = GetCurrentTimestamp();
     }
     if (slot >= 0 && start_lane(slot, relay.name + "/" + std::to_string(lane)))
         return true;
@@ -76,6 +116,14 @@ bool keep_lane(const Relay &relay, int lane)
     return false;
 }
 
+void forget_crashes_of(const Relay &relay)
+{
+    const RegistryLock lock;
+    for (int lane = 0; lane < relay.lanes; ++lane)
+        if (const int slot = find_lane(MyDatabaseId, relay.relay_id, lane); slot < 0 || lane_entry(slot).pid == 0)
+            forget_crashes(MyDatabaseId, relay.relay_id, lane);
+}
+
 void release_lanes_without_relay(const std::vector<Relay> &relays)
 {
     const RegistryLock lock;
@@ -83,6 +131,7 @@ void release_lanes_without_relay(const std::vector<Relay> &relays)
         const LaneEntry &entry = lane_entry(slot);
         if (entry.database != MyDatabaseId || entry.pid != 0 || belongs_to(relays, entry))
             continue;
+        forget_crashes(MyDatabaseId, entry.relay_id, entry.lane);
         stats::clear_entry(slot);
         release_lane_slot(slot);
     }

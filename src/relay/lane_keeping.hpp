@@ -5,8 +5,11 @@
 
 namespace outbox::relay {
 
-// Sees to it that the lane runs. Returns false if it must be looked at again soon.
+// Sees to it that the lane runs. Returns false if it must be looked at again soon. One that has crashed
+// outbox_relay.crash_limit times in a row (crash_mark.hpp) is started every ten minutes only, and shown as failing.
 bool keep_lane(const Relay &relay, int lane);
+// Somebody has paused the relay, and decides when it goes on.
+void forget_crashes_of(const Relay &relay);
 
 // Gives the places of lanes back that no relay has any more, once their workers have ended.
 void release_lanes_without_relay(const std::vector<Relay> &relays);

@@ -10,6 +10,7 @@
 #include "pg/compat.hpp"
 #include "pg/guard.hpp"
 #include "pg/settings.hpp"
+#include "relay/crash_mark.hpp"
 #include "relay/registry.hpp"
 #include "relay/worker.hpp"
 
@@ -119,6 +120,7 @@ Session::End Session::relay()
 std::optional<Session::End> Session::end_requested()
 {
     const bool settings_read = attend_server();
+    outlive_crashes();
     if (stop_requested())
         return End::stopped;
     if (reclaims_seen_ != lane_entry(slot_).reclaim_requests)

@@ -52,6 +52,8 @@ const char *name_of(LaneState state)
         return "draining";
     case LaneState::stopping:
         return "stopping";
+    case LaneState::failing:
+        return "failing";
     }
     pg_unreachable();
 }
@@ -95,6 +97,17 @@ void write_entry(int slot, const LaneStats &from)
 void clear_entry(int slot)
 {
     write_entry(slot, LaneStats{});
+}
+
+void show_failing(int slot, const char *detail)
+{
+    LWLockAcquire(&locks[slot].lock, LW_EXCLUSIVE);
+    LaneStats &entry = entries[slot];
+    if (entry.state != LaneState::failing)
+        entry.since = GetCurrentTimestamp();
+    entry.state = LaneState::failing;
+    strlcpy(entry.detail, detail, sizeof(entry.detail));
+    LWLockRelease(&locks[slot].lock);
 }
 
 void show_stopped(int slot)

@@ -22,6 +22,7 @@ enum class LaneState : std::uint8_t {
     probing,           // tries that one
     draining,          // settles the last events before the number of lanes changes
     stopping,          // waits for the last confirms
+    failing,           // its keeper says so: it keeps crashing
 };
 
 const char *name_of(LaneState state);
@@ -68,6 +69,9 @@ void write_entry(int slot, const LaneStats &from);
 
 // Nobody will work here again: the entry is nobody's.
 void clear_entry(int slot);
+
+// Its keeper shows what is wrong with a lane that cannot do so itself.
+void show_failing(int slot, const char *detail);
 
 // However a lane ended: its entry keeps its counts, and shows no worker.
 void show_stopped(int slot);

@@ -25,6 +25,7 @@ DEFAULTS = {
     "log_min_messages": "info",
     "deadlock_timeout": "100ms",
     "restart_after_crash": "on",
+    "outbox_relay.crash_limit": "0",     # tests kill lanes as often as they like
 }
 
 
