@@ -28,6 +28,7 @@ char *tls_key_file;
 int tls_verify;
 int confirm_timeout;
 int stop_timeout;
+int claim_timeout;
 int crash_limit;
 int max_in_flight;
 int max_in_flight_size;
@@ -255,6 +256,9 @@ void define(UrlCheck check, FormCheck traceparent_check, FormCheck tracestate_ch
                60000, 1000, INT_MAX, GUC_UNIT_MS);
     define_int("outbox_relay.stop_timeout", "Time a stopping lane waits for confirms.", &stop_timeout, 2000, 0, 60000,
                GUC_UNIT_MS);
+    define_int("outbox_relay.claim_timeout",
+               "A lane whose claims stand still for so long is asked to end, and replaced.", &claim_timeout, 300000, 0,
+               INT_MAX, GUC_UNIT_MS);
     define_int("outbox_relay.crash_limit",
                "A lane that has crashed so often in a row is started every 10 minutes only.", &crash_limit, 3, 0,
                1000000, 0);

@@ -36,6 +36,7 @@ extern char *tls_key_file;
 extern int tls_verify;         // a value of transport::Tls::Verify
 extern int confirm_timeout;    // milliseconds
 extern int stop_timeout;       // milliseconds
+extern int claim_timeout;      // milliseconds; 0: none
 extern int crash_limit;        // crashes of a lane in a row; 0: no limit
 extern int max_in_flight;      // messages
 extern int max_in_flight_size; // kilobytes

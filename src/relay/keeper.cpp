@@ -7,6 +7,7 @@
 #include "pg/extension.hpp"
 #include "pg/guard.hpp"
 #include "pg/query.hpp"
+#include "pg/settings.hpp"
 #include "relay/installation.hpp"
 #include "relay/lane_keeping.hpp"
 #include "relay/lanes_change.hpp"
@@ -32,6 +33,13 @@ namespace {
 
 constexpr long look_interval = 10'000; // milliseconds; also woken by commits, relay changes and ending lanes
 constexpr long retry_interval = 1'000;
+
+// A lane that stands still is noticed in time.
+long watch_interval()
+{
+    const long timeout = pg::settings::claim_timeout;
+    return timeout == 0 ? look_interval : std::clamp(timeout, retry_interval, look_interval);
+}
 
 End how_it_ends = End::failed;
 
@@ -233,7 +241,7 @@ End Keeper::run()
         }
         for (const Relay &relay : relays_)
             settled &= attempt([&] { settled &= tend(relay); });
-        wait_for_latch(settled ? look_interval : retry_interval, wait_event);
+        wait_for_latch(settled ? watch_interval() : retry_interval, wait_event);
     }
     stop_lanes();
     return End::in_order;

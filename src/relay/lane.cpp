@@ -72,7 +72,7 @@ class Lane {
     void wait_for_lease(const std::string &problem);
     bool another_host_is_left();
     void back_off(const std::string &problem, const std::string &hint = {});
-    void rest(Backoff::Duration duration) const;
+    void rest(Backoff::Duration duration);
 
     int slot_;
     LaneIdentity identity_;
@@ -92,6 +92,7 @@ void Lane::connect_and_relay(const LaneConfig &config)
     transport::Target target = config.target;
     endpoints_ = target.url.endpoints.size();
     const transport::Endpoint &endpoint = target.url.endpoints[endpoint_ %= endpoints_];
+    display_.moved();
     display_.enter(stats::LaneState::connecting, endpoint.host + ":" + std::to_string(endpoint.port));
     read_credentials(config.credentials, transport::Clock::now() + target.connect_timeout, &target.url);
     display_.broker(target.url.redacted(endpoint));
@@ -207,7 +208,7 @@ void Lane::back_off(const std::string &problem, const std::string &hint)
 }
 
 // Waits, unless something happens that is worth another try: new settings, a changed relay, a reclaim, a stop.
-void Lane::rest(Backoff::Duration duration) const
+void Lane::rest(Backoff::Duration duration)
 {
     using Clock = std::chrono::steady_clock;
     static const std::uint32_t wait_event = pg::compat::wait_event("OutboxLane");
@@ -216,6 +217,8 @@ void Lane::rest(Backoff::Duration duration) const
     lane_entry(slot_).sleeping = false; // a commit changes nothing here
     while (!stop_requested() && Clock::now() < until) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+        display_.moved();
+        display_.show();
         wait_for_latch(std::min<long>(left.count(), attend_interval), wait_event);
         if (attend_server() || relay_changes() != relay_changes_seen_ || lane_entry(slot_).reclaim_requests != reclaims)
             return;
@@ -231,6 +234,7 @@ Oid attach(int slot, int *relay_id, int *lane)
         return InvalidOid;
     entry.pid = MyProcPid;
     entry.attached_at = GetCurrentTimestamp();
+    entry.asked_at = 0;
     entry.proc_number = pg::compat::my_proc_number();
     entry.sleeping = false;
     *relay_id = entry.relay_id;

@@ -59,6 +59,7 @@ LaneDisplay::LaneDisplay(int slot, const LaneIdentity &identity)
     stats::read_entry(slot, &stats_);
     stats_.pid = MyProcPid;
     stats_.in_flight = stats_.claimed = stats_.oldest_claim = 0;
+    moved();
     enter(stats::LaneState::starting);
 }
 
@@ -115,6 +116,11 @@ std::optional<std::chrono::microseconds> LaneDisplay::lease_age() const
     if (stats_.lease_seen_at == 0)
         return std::nullopt;
     return std::chrono::microseconds(GetCurrentTimestamp() - stats_.lease_seen_at);
+}
+
+void LaneDisplay::moved()
+{
+    stats_.moved_at = GetCurrentTimestamp();
 }
 
 void LaneDisplay::show()

@@ -29,6 +29,8 @@ class LaneDisplay {
     void lease(transport::Lease lease);
     // How long ago a connection of this lane was last seen to hold the lease; nullopt: never since the server started.
     std::optional<std::chrono::microseconds> lease_age() const;
+    // The lane does not stand still: something moved, or it has to wait. To be said once a second.
+    void moved();
     // Brings the entry up to date.
     void show();
 

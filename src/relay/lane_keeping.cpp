@@ -44,6 +44,60 @@ int take_place(int relay_id, int lane)
     return slot;
 }
 
+// A lane that runs says once a second that it moves, or has nothing to move (LaneStats::moved_at). One that stands
+// still is asked to end, and started again. One that does not even end has its place still, and its lock: nobody
+// publishes instead of it. Returns false if it must be looked at again soon.
+bool watch_lane(int slot, const Relay &relay)
+{
+    constexpr TimestampTz grace = 2 * USECS_PER_SEC;
+    stats::LaneStats shown;
+    stats::read_entry(slot, &shown);
+    const TimestampTz now = GetCurrentTimestamp();
+    pid_t pid = 0;
+    bool first_time = false;
+    TimestampTz moved_at = 0;
+    {
+        const RegistryLock lock;
+        LaneEntry &entry = lane_entry(slot);
+        moved_at = std::max<TimestampTz>(entry.attached_at, shown.moved_at);
+        const bool stands = pg::settings::claim_timeout > 0 && now - moved_at > pg::settings::claim_timeout * 1000L;
+        if (entry.pid == 0 || (!stands && entry.asked_at == 0))
+            return true;
+        first_time = entry.asked_at == 0;
+        if (first_time)
+            entry.asked_at = now;
+        else if (now - entry.asked_at < pg::settings::stop_timeout * 1000L + grace)
+            return false;
+        pid = entry.pid;
+    }
+    const std::string since = pg::call([&] { return timestamptz_to_str(moved_at); });
+    if (first_time) {
+        pg::call([&] {
+            ereport(WARNING,
+                    errmsg("outbox_relay: relay %s/%d has stood still since %s", relay.name.c_str(), shown.lane,
+                           since.c_str()),
+                    errdetail("Its worker, process %d, is asked to end, and replaced.", pid));
+        });
+        kill(pid, SIGTERM);
+        return false;
+    }
+    const bool told = shown.state == stats::LaneState::failing;
+    stats::show_failing(slot, ("stands still since " + since + " and does not end: process " + std::to_string(pid) +
+                               ". Nobody publishes in its place")
+                                  .c_str());
+    if (!told)
+        pg::call([&] {
+            ereport(
+                WARNING,
+                errmsg("outbox_relay: relay %s/%d stands still and does not end", relay.name.c_str(), shown.lane),
+                errdetail("Process %d has not ended on SIGTERM. It may still publish, so nobody does in its place.",
+                          pid),
+                errhint("See what holds it up: is it stopped by a signal, or does it wait for a disk? If it must be "
+                        "ended by SIGKILL, the server restarts."));
+        });
+    return false;
+}
+
 // When a lane that keeps crashing is to be started; now or before: at once.
 TimestampTz next_start(const Crashes &crashes)
 {
@@ -84,18 +138,20 @@ bool belongs_to(const std::vector<Relay> &relays, const LaneEntry &entry)
 bool keep_lane(const Relay &relay, int lane)
 {
     int slot = -1;
+    bool runs = false;
     {
         const RegistryLock lock;
         slot = take_place(relay.relay_id, lane);
         if (slot >= 0) {
             LaneEntry &entry = lane_entry(slot);
             const TimestampTz now = GetCurrentTimestamp();
-            if (entry.pid != 0)
-                return true;
-            if (entry.not_before > now || (entry.started_at != 0 && now - entry.started_at < startup_limit))
+            runs = entry.pid != 0;
+            if (!runs && (entry.not_before > now || (entry.started_at != 0 && now - entry.started_at < startup_limit)))
                 return false;
         }
     }
+    if (runs)
+        return watch_lane(slot, relay);
     if (slot >= 0) {
         const Crashes crashes = read_crashes(MyDatabaseId, relay.relay_id, lane);
         if (next_start(crashes) > GetCurrentTimestamp()) {

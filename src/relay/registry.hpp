@@ -47,6 +47,7 @@ struct LaneEntry {
     int proc_number;
     TimestampTz started_at; // when it was handed to the postmaster; 0: not to be expected
     TimestampTz attached_at;
+    TimestampTz asked_at; // when the keeper asked it to stop because it stands still; 0: it did not
     std::int32_t failures;
     TimestampTz not_before;
     std::atomic<bool> sleeping;                  // wants to be woken by a commit

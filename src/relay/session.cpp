@@ -294,6 +294,18 @@ void Session::finish()
     publisher_.close(goodbye_limit);
 }
 
+// Claims are there, and neither has anything of them moved since the last look, nor has it to wait.
+bool Session::stands_still()
+{
+    const stats::LaneStats &counts = display_.counts();
+    const std::int64_t work =
+        counts.published + counts.confirmed + counts.returned + counts.refused + place_.progress.settled;
+    const bool moved = std::exchange(work_shown_, work) != work;
+    return !moved && !reading_on_ && claims_.unsettled() > 0 && !publisher_.blocked() &&
+           pace_.state() != Pace::State::holding && pace_.state() != Pace::State::probing && !parking_.full() &&
+           !batches_.due();
+}
+
 void Session::show()
 {
     stats::LaneStats &counts = display_.counts();
@@ -305,6 +317,8 @@ void Session::show()
             ? 0
             : GetCurrentTimestamp() -
                   std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - oldest->claimed_at).count();
+    if (!stands_still())
+        display_.moved();
     display_.show();
 
     if (publisher_.blocked())

@@ -64,6 +64,7 @@ class Session {
     bool record_progress();
     void record_progress_if_due();
     void finish();
+    bool stands_still();
     void show();
     void wait();
     long wait_limit() const;
@@ -128,6 +129,7 @@ class Session {
     Time read_at_{};
     Time recorded_at_{};
     std::int64_t settled_recorded_;
+    std::int64_t work_shown_ = 0;  // what has moved so far, as a count
     bool hungry_ = false;          // more could be published than there is
     bool reading_on_ = false;      // the next chunk is due at once
     bool parking_changed_ = false; // by somebody else

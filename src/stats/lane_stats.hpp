@@ -22,7 +22,7 @@ enum class LaneState : std::uint8_t {
     probing,           // tries that one
     draining,          // settles the last events before the number of lanes changes
     stopping,          // waits for the last confirms
-    failing,           // its keeper says so: it keeps crashing
+    failing,           // its keeper says so: it keeps crashing, or stands still and does not end
 };
 
 const char *name_of(LaneState state);
@@ -49,6 +49,7 @@ struct LaneStats {
     std::int64_t in_flight;
     std::int64_t claimed;
     std::int64_t oldest_claim;
+    std::int64_t moved_at;      // when something last moved, or nothing had to: its keeper watches it
     std::int64_t memory;        // bytes of private memory of the worker
     std::int64_t lease_seen_at; // when a connection of this lane was last seen to hold its lease
     std::int64_t last_error_at;

@@ -1,5 +1,11 @@
 """Lanes that are in trouble themselves, and what their keeper does about them."""
 
+import os
+import signal
+import time
+
+import pytest
+
 from harness.waiting import wait_until
 
 
@@ -56,3 +62,40 @@ def test_ends_of_a_lane_that_are_not_its_own_crashes_do_not_count(stage):
     stage.wait_settled()
     kill_lane(stage)
     stage.wait_state("failing")
+
+
+@pytest.mark.server(outbox_relay__claim_timeout="2s", outbox_relay__stop_timeout="0")
+def test_a_lane_that_stands_still_is_replaced_and_one_that_does_not_end_is_failing(stage):
+    stage.write(1)
+    stage.wait_settled()
+    pid = stage.lane_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        stage.write(5)
+        stats = stage.wait_state("failing")
+        assert stats["detail"].startswith("stands still since ") and str(pid) in stats["detail"]
+        assert stage.pg.pids("outbox_relay lane") == [pid]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: stage.stats()["pid"] not in (None, pid), 20, "the lane is replaced")
+    stage.wait_settled()
+    report = stage.report()
+    assert report.exact(), report
+    for told in "has stood still since", "stands still and does not end":
+        assert stage.pg.log_text().count(told) == 1
+
+
+@pytest.mark.server(outbox_relay__claim_timeout="2s")
+def test_a_lane_that_has_nothing_to_do_or_has_to_wait_is_not_taken_for_one_that_stands_still(stage):
+    stage.write(1)
+    stage.wait_settled()
+    pid = stage.lane_pid()
+    time.sleep(4)
+    stage.broker.stop()
+    stage.write(5)
+    stage.wait_state("backing off")
+    time.sleep(6)
+    stage.broker.start()
+    stage.wait_settled()
+    assert stage.lane_pid() == pid
+    assert "stood still" not in stage.pg.log_text()
