@@ -28,6 +28,7 @@ char *tls_key_file;
 int tls_verify;
 int confirm_timeout;
 int stop_timeout;
+int worker_memory_limit;
 int claim_timeout;
 int crash_limit;
 int max_in_flight;
@@ -256,6 +257,8 @@ void define(UrlCheck check, FormCheck traceparent_check, FormCheck tracestate_ch
                60000, 1000, INT_MAX, GUC_UNIT_MS);
     define_int("outbox_relay.stop_timeout", "Time a stopping lane waits for confirms.", &stop_timeout, 2000, 0, 60000,
                GUC_UNIT_MS);
+    define_int("outbox_relay.worker_memory_limit", "A lane with more memory of its own ends in order, and is replaced.",
+               &worker_memory_limit, 500 * 1024, 0, INT_MAX, GUC_UNIT_KB);
     define_int("outbox_relay.claim_timeout",
                "A lane whose claims stand still for so long is asked to end, and replaced.", &claim_timeout, 300000, 0,
                INT_MAX, GUC_UNIT_MS);

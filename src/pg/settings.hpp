@@ -33,26 +33,27 @@ extern char *credentials_command;
 extern char *tls_ca_file; // these three: "": not set
 extern char *tls_cert_file;
 extern char *tls_key_file;
-extern int tls_verify;         // a value of transport::Tls::Verify
-extern int confirm_timeout;    // milliseconds
-extern int stop_timeout;       // milliseconds
-extern int claim_timeout;      // milliseconds; 0: none
-extern int crash_limit;        // crashes of a lane in a row; 0: no limit
-extern int max_in_flight;      // messages
-extern int max_in_flight_size; // kilobytes
-extern int max_claims;         // events
-extern int max_claims_size;    // kilobytes
-extern int batch_size;         // events
-extern int batch_bytes;        // kilobytes
-extern int max_message_size;   // kilobytes
-extern int max_event_size;     // kilobytes
-extern int poll_interval_min;  // milliseconds
-extern int poll_interval_max;  // milliseconds
-extern int progress_interval;  // milliseconds
-extern int max_attempts;       // refusals of one event
-extern int max_parked;         // events
-extern int unroutable_ttl;     // seconds
-extern int ordering;           // these three: a value of the enumeration of that name in relay/policies.hpp
+extern int tls_verify;          // a value of transport::Tls::Verify
+extern int confirm_timeout;     // milliseconds
+extern int stop_timeout;        // milliseconds
+extern int worker_memory_limit; // kilobytes; 0: none
+extern int claim_timeout;       // milliseconds; 0: none
+extern int crash_limit;         // crashes of a lane in a row; 0: no limit
+extern int max_in_flight;       // messages
+extern int max_in_flight_size;  // kilobytes
+extern int max_claims;          // events
+extern int max_claims_size;     // kilobytes
+extern int batch_size;          // events
+extern int batch_bytes;         // kilobytes
+extern int max_message_size;    // kilobytes
+extern int max_event_size;      // kilobytes
+extern int poll_interval_min;   // milliseconds
+extern int poll_interval_max;   // milliseconds
+extern int progress_interval;   // milliseconds
+extern int max_attempts;        // refusals of one event
+extern int max_parked;          // events
+extern int unroutable_ttl;      // seconds
+extern int ordering;            // these three: a value of the enumeration of that name in relay/policies.hpp
 extern int on_unroutable;
 extern int on_dead;
 extern int clock_offset; // seconds, added to the clock that ids are made from: for tests

@@ -63,11 +63,12 @@ class Lane {
     {
     }
 
-    // Returns when the worker is asked to stop. Throws Gone, Dismissed, pg::Error.
+    // Returns when the worker is asked to stop, or has become too large. Throws Gone, Dismissed, pg::Error.
     void run();
 
   private:
-    void connect_and_relay(const LaneConfig &config);
+    Session::End connect_and_relay(const LaneConfig &config);
+    void say_oversized();
     void record_place();
     void wait_for_lease(const std::string &problem);
     bool another_host_is_left();
@@ -87,7 +88,7 @@ class Lane {
     std::size_t endpoints_ = 1;
 };
 
-void Lane::connect_and_relay(const LaneConfig &config)
+Session::End Lane::connect_and_relay(const LaneConfig &config)
 {
     transport::Target target = config.target;
     endpoints_ = target.url.endpoints.size();
@@ -97,7 +98,7 @@ void Lane::connect_and_relay(const LaneConfig &config)
     read_credentials(config.credentials, transport::Clock::now() + target.connect_timeout, &target.url);
     display_.broker(target.url.redacted(endpoint));
     if (attend_server() || stop_requested())
-        return; // with new settings, or not at all
+        return Session::End::reconfigured; // or not at all
     transport::AmqpPublisher publisher(target, endpoint);
     if (std::exchange(connected_before_, true))
         ++display_.counts().reconnects;
@@ -105,12 +106,13 @@ void Lane::connect_and_relay(const LaneConfig &config)
     lease_backoff_.reset();
     endpoints_failed_ = 0;
     display_.lease(publisher.lease());
-    Session(identity_, slot_, config, relay_changes_seen_, publisher, place_, display_).run();
+    return Session(identity_, slot_, config, relay_changes_seen_, publisher, place_, display_).run();
 }
 
 void Lane::run()
 {
-    while (!stop_requested()) {
+    bool oversized = false;
+    while (!stop_requested() && !oversized) {
         // The texts are kept, and the catch blocks closed, before the server is called again.
         std::string problem;
         std::string hint;
@@ -122,7 +124,7 @@ void Lane::run()
             relay_changes_seen_ = relay_changes(); // one that comes while the options are read counts as unseen
             const LaneConfig config = load_config(identity_);
             if (config.has_broker) {
-                connect_and_relay(config);
+                oversized = connect_and_relay(config) == Session::End::oversized;
             } else {
                 display_.enter(
                     stats::LaneState::unconfigured,
@@ -147,6 +149,8 @@ void Lane::run()
             problem = error.what();
         }
         record_place();
+        if (oversized)
+            say_oversized();
         if (dismissed)
             std::rethrow_exception(dismissed);
         display_.lease(transport::Lease::none);
@@ -157,6 +161,20 @@ void Lane::run()
         else if (!problem.empty())
             back_off(problem, hint);
     }
+}
+
+// It ends in order, and its keeper starts it again at once. Its place is on record.
+void Lane::say_oversized()
+{
+    const std::string memory = std::to_string(display_.counts().memory / 1024 / 1024);
+    pg::call([&] {
+        ereport(LOG,
+                errmsg("outbox_relay: relay %s/%d uses %s MB of memory, more than outbox_relay.worker_memory_limit",
+                       identity_.relay_name.c_str(), identity_.lane, memory.c_str()),
+                errdetail("It ends in order, and is started again."),
+                errhint("If this comes again and again, lower outbox_relay.max_claims_size or max_in_flight_size, or "
+                        "raise the limit."));
+    });
 }
 
 // A failure here costs repeats at worst: the place is kept in memory, and the next session records it.

@@ -125,6 +125,9 @@ std::optional<Session::End> Session::end_requested()
         return End::stopped;
     if (reclaims_seen_ != lane_entry(slot_).reclaim_requests)
         return End::reclaimed;
+    const std::int64_t memory_limit = settings::worker_memory_limit * 1024L;
+    if (memory_limit > 0 && display_.counts().memory > memory_limit)
+        return End::oversized;
     const auto changes = relay_changes();
     if (settings_read || changes != relay_changes_seen_) {
         if (load_config(identity_) != config_)

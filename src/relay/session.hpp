@@ -29,6 +29,7 @@ class Session {
         stopped,      // the worker was asked to stop
         reconfigured, // options or settings changed
         reclaimed,    // outbox.reclaim() gave up the claims
+        oversized,    // over worker_memory_limit: the worker is to be replaced
     };
 
     // The publisher is connected, and outlives the session.

@@ -99,3 +99,13 @@ def test_a_lane_that_has_nothing_to_do_or_has_to_wait_is_not_taken_for_one_that_
     stage.wait_settled()
     assert stage.lane_pid() == pid
     assert "stood still" not in stage.pg.log_text()
+
+
+@pytest.mark.server(outbox_relay__worker_memory_limit="32MB", connected=False)
+def test_a_lane_over_its_memory_limit_ends_in_order_and_is_replaced_without_a_repeat(stage):
+    stage.write(8000, keys=2, size=10_000)      # of a key one at a time: the claims stay for seconds
+    stage.connect_broker()
+    stage.wait_settled()
+    assert "more than outbox_relay.worker_memory_limit" in stage.pg.log_text()
+    report = stage.report()
+    assert report.exact(), report
