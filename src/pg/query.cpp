@@ -75,4 +75,9 @@ std::vector<Row> query(const std::string &statement, const std::vector<Value> &a
     return rows;
 }
 
+std::string text_argument(FunctionCallInfo fcinfo, int number)
+{
+    return call([&] { return text_to_cstring(PG_GETARG_TEXT_PP(number)); });
+}
+
 } // namespace outbox::pg

@@ -16,4 +16,7 @@ using Row = std::vector<Value>;
 // Returns the rows it produced (of SELECT or RETURNING), all values in their text form. Throws pg::Error.
 std::vector<Row> query(const std::string &statement, const std::vector<Value> &arguments = {});
 
+// An argument of an SQL function that is a text, and not null.
+std::string text_argument(FunctionCallInfo fcinfo, int number);
+
 } // namespace outbox::pg

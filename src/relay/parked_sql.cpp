@@ -5,6 +5,7 @@
 #include "pg/query.hpp"
 #include "relay/commit_actions.hpp"
 #include "relay/parked_table.hpp"
+#include "relay/relay_change.hpp"
 #include "relay/relay_table.hpp"
 
 extern "C" {
@@ -32,17 +33,12 @@ namespace {
 
 using Id = std::optional<std::int64_t>;
 
-// The relay, locked; its id.
-std::string lock_relay(const std::string &name)
+// The relay, locked, its lanes to be told at commit; its id.
+std::string begin_decision(const std::string &name)
 {
-    if (name == default_relay)
-        ensure_default_relay();
-    const auto rows = pg::query("SELECT relay_id FROM outbox.relay WHERE name = $1 FOR UPDATE", {name});
-    if (rows.empty())
-        throw pg::Error("relay \"" + name + "\" does not exist", ERRCODE_UNDEFINED_OBJECT,
-                        "outbox.relay lists the relays.");
+    const int relay_id = lock_relay(name);
     announce_relay_change_at_commit();
-    return *rows.front().front();
+    return std::to_string(relay_id);
 }
 
 pg::Value text_of(const Id &id)
@@ -74,13 +70,13 @@ std::int64_t retry(const std::string &relay)
 {
     return count_of("UPDATE outbox.parked SET next_attempt_at = clock_timestamp()"
                     " WHERE relay_id = $1::integer AND state = 'parked' AND reason <> 'waiting'",
-                    {lock_relay(relay)});
+                    {begin_decision(relay)});
 }
 
 // A dead event that kept its key waiting was overtaken by none.
 std::int64_t redrive(const std::string &relay, const Id &id)
 {
-    const std::string relay_id = lock_relay(relay);
+    const std::string relay_id = begin_decision(relay);
     const std::int64_t count = count_of(
         "UPDATE outbox.parked"
         "   SET state = 'parked', reason = 'waiting', attempts = 0, next_attempt_at = NULL,"
@@ -108,7 +104,7 @@ std::int64_t redrive(const std::string &relay, const Id &id)
 // its row, it would be sent.
 std::int64_t discard(const std::string &relay, const Id &id, const pg::Value &reason)
 {
-    const std::string relay_id = lock_relay(relay);
+    const std::string relay_id = begin_decision(relay);
     const std::int64_t count =
         count_of("DELETE FROM outbox.parked AS e WHERE relay_id = $1::integer"
                  " AND CASE WHEN $2::bigint IS NULL THEN state = 'dead' ELSE id = $2::bigint END"
@@ -150,7 +146,7 @@ void skip_in_log(const std::string &relay, const std::string &relay_id, std::int
 
 void skip(const std::string &relay, std::int64_t id, const std::string &reason)
 {
-    const std::string relay_id = lock_relay(relay);
+    const std::string relay_id = begin_decision(relay);
     const std::string error =
         "skipped by " +
         std::string(pg::call([] { return static_cast<const char *>(GetUserNameFromId(GetSessionUserId(), false)); })) +
@@ -172,11 +168,6 @@ void skip(const std::string &relay, std::int64_t id, const std::string &reason)
     log_decision("event " + std::to_string(id) + " of relay \"" + relay + "\" was skipped", reason);
 }
 
-std::string text_argument(FunctionCallInfo fcinfo, int number)
-{
-    return pg::call([&] { return text_to_cstring(PG_GETARG_TEXT_PP(number)); });
-}
-
 Id id_argument(FunctionCallInfo fcinfo, int number)
 {
     return PG_ARGISNULL(number) ? std::nullopt : Id(PG_GETARG_INT64(number));
@@ -191,7 +182,7 @@ Datum outbox_retry(PG_FUNCTION_ARGS)
     using namespace outbox;
     pg::require_preload();
     pg::require_arguments(fcinfo, {"relay"});
-    PG_RETURN_INT64(pg::entry([&] { return relay::retry(relay::text_argument(fcinfo, 0)); }));
+    PG_RETURN_INT64(pg::entry([&] { return relay::retry(pg::text_argument(fcinfo, 0)); }));
 }
 
 Datum outbox_redrive(PG_FUNCTION_ARGS)
@@ -200,7 +191,7 @@ Datum outbox_redrive(PG_FUNCTION_ARGS)
     pg::require_preload();
     pg::require_arguments(fcinfo, {"relay"});
     PG_RETURN_INT64(
-        pg::entry([&] { return relay::redrive(relay::text_argument(fcinfo, 0), relay::id_argument(fcinfo, 1)); }));
+        pg::entry([&] { return relay::redrive(pg::text_argument(fcinfo, 0), relay::id_argument(fcinfo, 1)); }));
 }
 
 Datum outbox_discard(PG_FUNCTION_ARGS)
@@ -209,8 +200,8 @@ Datum outbox_discard(PG_FUNCTION_ARGS)
     pg::require_preload();
     pg::require_arguments(fcinfo, {"relay"});
     PG_RETURN_INT64(pg::entry([&] {
-        return relay::discard(relay::text_argument(fcinfo, 0), relay::id_argument(fcinfo, 1),
-                              PG_ARGISNULL(2) ? pg::Value{} : relay::text_argument(fcinfo, 2));
+        return relay::discard(pg::text_argument(fcinfo, 0), relay::id_argument(fcinfo, 1),
+                              PG_ARGISNULL(2) ? pg::Value{} : pg::text_argument(fcinfo, 2));
     }));
 }
 
@@ -219,7 +210,6 @@ Datum outbox_skip(PG_FUNCTION_ARGS)
     using namespace outbox;
     pg::require_preload();
     pg::require_arguments(fcinfo, {"relay", "id", "reason"});
-    pg::entry(
-        [&] { relay::skip(relay::text_argument(fcinfo, 0), PG_GETARG_INT64(1), relay::text_argument(fcinfo, 2)); });
+    pg::entry([&] { relay::skip(pg::text_argument(fcinfo, 0), PG_GETARG_INT64(1), pg::text_argument(fcinfo, 2)); });
     PG_RETURN_VOID();
 }

@@ -19,14 +19,6 @@ int find_relay_locked(const std::string &name, const char *lock)
     return std::stoi(*rows.front().front());
 }
 
-// The relay `default` can be changed before its first event.
-int find_relay_to_change(const std::string &name)
-{
-    if (name == default_relay)
-        ensure_default_relay();
-    return find_relay_locked(name, " FOR UPDATE");
-}
-
 void require_object(const std::string &options)
 {
     if (pg::query("SELECT 1 WHERE jsonb_typeof($1::jsonb) = 'object'", {options}).empty())
@@ -60,6 +52,13 @@ int find_relay(const std::string &name)
     return find_relay_locked(name, "");
 }
 
+int lock_relay(const std::string &name)
+{
+    if (name == default_relay)
+        ensure_default_relay();
+    return find_relay_locked(name, " FOR UPDATE");
+}
+
 std::string create_relay(const std::string &name, const std::string &options)
 {
     require_object(options);
@@ -86,7 +85,7 @@ std::string alter_relay(const std::string &name, const std::string &changes)
     if (!pg::query("SELECT 1 WHERE $1::jsonb ? 'start'", {changes}).empty())
         throw pg::Error("option \"start\" cannot be changed", ERRCODE_INVALID_PARAMETER_VALUE,
                         "It says where a new relay begins: give it to outbox.create_relay.");
-    const int relay_id = find_relay_to_change(name);
+    const int relay_id = lock_relay(name);
     const auto rows = pg::query("UPDATE outbox.relay SET options = jsonb_strip_nulls(options || $2::jsonb)"
                                 " WHERE relay_id = $1::int RETURNING options",
                                 {std::to_string(relay_id), changes});
@@ -97,7 +96,7 @@ std::string alter_relay(const std::string &name, const std::string &changes)
 
 void drop_relay(const std::string &name)
 {
-    const int relay_id = find_relay_to_change(name);
+    const int relay_id = lock_relay(name);
     const auto parked =
         pg::query("SELECT count(*) FROM outbox.parked WHERE relay_id = $1::int", {std::to_string(relay_id)});
     if (parked.front().front() != "0")
@@ -116,7 +115,7 @@ void pause_relay(const std::string &name, const pg::Value &reason)
 {
     pg::query("UPDATE outbox.relay SET paused_at = clock_timestamp(), paused_by = session_user, pause_reason = $2"
               " WHERE relay_id = $1::int",
-              {std::to_string(find_relay_to_change(name)), reason});
+              {std::to_string(lock_relay(name)), reason});
     announce_relay_change_at_commit();
 }
 
@@ -126,7 +125,7 @@ void resume_relay(const std::string &name)
         std::string("UPDATE outbox.relay SET paused_at = NULL, paused_by = NULL, pause_reason = NULL,"
                     " lanes_change = CASE database_oid WHEN here.oid THEN lanes_change END, database_oid = here.oid"
                     "  FROM pg_database AS here WHERE datname = current_database() AND relay_id = $1::int"),
-        {std::to_string(find_relay_to_change(name))});
+        {std::to_string(lock_relay(name))});
     announce_relay_change_at_commit();
 }
 

@@ -17,5 +17,7 @@ void resume_relay(const std::string &name);
 
 // The relay's id. Raises undefined_object.
 int find_relay(const std::string &name);
+// The same, with its row locked. The relay `default` can be changed before its first event.
+int lock_relay(const std::string &name);
 
 } // namespace outbox::relay

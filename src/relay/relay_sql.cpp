@@ -42,11 +42,6 @@ std::int64_t reclaim(int relay_id, TimestampTz limit)
     return events;
 }
 
-std::string text_argument(FunctionCallInfo fcinfo, int number)
-{
-    return pg::call([&] { return text_to_cstring(PG_GETARG_TEXT_PP(number)); });
-}
-
 std::string jsonb_argument(FunctionCallInfo fcinfo, int number)
 {
     return pg::call([&] {
@@ -62,7 +57,7 @@ Datum change_options(FunctionCallInfo fcinfo, Change change)
     pg::require_preload();
     pg::require_arguments(fcinfo, {"name", "options"});
     return pg::entry([&] {
-        const std::string options = change(text_argument(fcinfo, 0), jsonb_argument(fcinfo, 1));
+        const std::string options = change(pg::text_argument(fcinfo, 0), jsonb_argument(fcinfo, 1));
         return pg::call([&] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(options.c_str())); });
     });
 }
@@ -93,7 +88,7 @@ Datum outbox_drop_relay(PG_FUNCTION_ARGS)
     using namespace outbox;
     pg::require_preload();
     pg::require_arguments(fcinfo, {"name"});
-    pg::entry([&] { relay::drop_relay(relay::text_argument(fcinfo, 0)); });
+    pg::entry([&] { relay::drop_relay(pg::text_argument(fcinfo, 0)); });
     PG_RETURN_VOID();
 }
 
@@ -103,8 +98,7 @@ Datum outbox_pause(PG_FUNCTION_ARGS)
     pg::require_preload();
     pg::require_arguments(fcinfo, {"name"});
     pg::entry([&] {
-        relay::pause_relay(relay::text_argument(fcinfo, 0),
-                           PG_ARGISNULL(1) ? pg::Value{} : relay::text_argument(fcinfo, 1));
+        relay::pause_relay(pg::text_argument(fcinfo, 0), PG_ARGISNULL(1) ? pg::Value{} : pg::text_argument(fcinfo, 1));
     });
     PG_RETURN_VOID();
 }
@@ -114,7 +108,7 @@ Datum outbox_resume(PG_FUNCTION_ARGS)
     using namespace outbox;
     pg::require_preload();
     pg::require_arguments(fcinfo, {"name"});
-    pg::entry([&] { relay::resume_relay(relay::text_argument(fcinfo, 0)); });
+    pg::entry([&] { relay::resume_relay(pg::text_argument(fcinfo, 0)); });
     PG_RETURN_VOID();
 }
 
@@ -128,7 +122,7 @@ Datum outbox_reclaim(PG_FUNCTION_ARGS)
     const TimestampTz limit = DatumGetTimestampTz(
         DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(GetCurrentTimestamp()), PG_GETARG_DATUM(0)));
     const std::int64_t events = pg::entry([&] {
-        const int relay_id = PG_ARGISNULL(1) ? 0 : relay::find_relay(relay::text_argument(fcinfo, 1));
+        const int relay_id = PG_ARGISNULL(1) ? 0 : relay::find_relay(pg::text_argument(fcinfo, 1));
         return relay::reclaim(relay_id, limit);
     });
     PG_RETURN_INT64(events);
