@@ -180,7 +180,7 @@ void Lane::say_oversized()
 // A failure here costs repeats at worst: the place is kept in memory, and the next session records it.
 void Lane::record_place()
 {
-    if (place_.recorded)
+    if (place_.recorded())
         return;
     std::string problem;
     try {

@@ -28,7 +28,7 @@ bool record(const LaneIdentity &identity, LanePlace &place)
         recorded = true;
     });
     if (recorded) {
-        place.recorded = true;
+        place.progress_recorded = true;
         place.changes.clear();
     }
     return recorded;

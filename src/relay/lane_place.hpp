@@ -13,11 +13,14 @@ namespace outbox::relay {
 
 struct LanePlace {
     log::Progress progress;
-    ParkedChanges changes;              // what the next record does to parked events
-    bool recorded = true;               // progress is on record
+    ParkedChanges changes; // what the next record does to parked events
+    bool progress_recorded = true;
     bool careful = false;               // the last connection ended with messages in doubt: begin with one
     std::vector<log::EventId> in_doubt; // those: published again, they are repeats. Ascending
     std::set<std::string> warned_of;    // routing keys that no queue took
+
+    // Nothing of it is left to record.
+    bool recorded() const { return progress_recorded && changes.empty(); }
 };
 
 // The place the lane left off at; the beginning of the log if it never ran.

@@ -182,7 +182,7 @@ void Session::take_confirm(Seq seq)
     if (!place_.warned_of.empty())
         place_.warned_of.erase(claim.message.routing_key);
     place_.progress.settled += claim.parked ? 0 : 1;
-    place_.recorded = false;
+    place_.progress_recorded = false;
     claims_.confirmed(seq);
 }
 
@@ -190,7 +190,7 @@ void Session::take_confirm(Seq seq)
 void Session::settle(Seq seq)
 {
     place_.progress.settled += claims_[seq].parked ? 0 : 1;
-    place_.recorded = false;
+    place_.progress_recorded = false;
     claims_.settled(seq);
 }
 
@@ -253,7 +253,7 @@ bool Session::publish_next()
 // Everything up to the limit is settled, and on record.
 bool Session::is_drained() const
 {
-    return reader_.at_limit() && claims_.unsettled() == 0 && place_.recorded && place_.changes.empty();
+    return reader_.at_limit() && claims_.unsettled() == 0 && place_.recorded();
 }
 
 bool Session::record_progress()
@@ -278,7 +278,7 @@ std::chrono::milliseconds Session::record_interval() const
 
 void Session::record_progress_if_due()
 {
-    if (!place_.recorded && Clock::now() - recorded_at_ >= record_interval())
+    if (!place_.recorded() && Clock::now() - recorded_at_ >= record_interval())
         record_progress();
 }
 
@@ -356,7 +356,7 @@ long Session::wait_limit() const
         due = std::min(due, std::max(*batch, Clock::now()));
     if (hungry_)
         due = std::min(due, next_load());
-    if (!place_.recorded)
+    if (!place_.recorded())
         due = std::min(due, recorded_at_ + record_interval());
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
     return std::max<long>(left.count(), 0);

@@ -233,11 +233,9 @@ void Session::expire_unroutable()
 {
     if (parking_.empty() || Clock::now() < expire_at_)
         return;
-    if (const std::size_t dead = parking_.expire(wall_now()); dead > 0) {
-        place_.recorded = false;
+    if (const std::size_t dead = parking_.expire(wall_now()); dead > 0)
         display_.error(std::to_string(dead) + " events are dead, as no queue took them within unroutable_ttl",
                        dead_hint, "dead");
-    }
     expire_at_ = Clock::now() + std::clamp<Clock::duration>(config_.parking.unroutable_ttl / 10, least_expiry_interval,
                                                             longest_expiry_interval);
 }

@@ -85,7 +85,7 @@ bool Session::read_more()
     read_at_ = Clock::now();
     display_.counts().filtered += filtered;
     if (filtered > 0 || passed_over || reader_.at_limit())
-        place_.recorded = false; // or what was passed over would count as backlog, and be read again
+        place_.progress_recorded = false; // or what was passed over would count as backlog, and be read again
     const bool found = !batch.empty();
     found ? poll_.found() : poll_.found_nothing();
     add_read(std::move(batch));
@@ -105,7 +105,7 @@ void Session::add_read(std::vector<Claim> batch)
         if (held)
             parking_.put_behind({claim.id, claim.key, claim.message.routing_key}, wall_now());
         ++place_.progress.settled;
-        place_.recorded = false;
+        place_.progress_recorded = false;
         claims_.add_settled(claim.id);
     }
 }

@@ -309,6 +309,33 @@ def test_a_dump_carries_parked_events_and_the_restored_relay_sends_them_once_it_
     assert messages[0].id < messages[2].id
 
 
+def test_a_relay_begins_with_more_to_change_in_the_table_than_it_reads_at_a_time(stage, only):
+    only("good.#")
+    alter(stage, '{"batch_size": 1}')
+    stage.pg.set(outbox_relay__stop_timeout="200ms")
+    emit(stage, "worse.first", "1")
+    emit(stage, "bad.behind", "1")
+    wait_parked(stage, 2)
+    emit(stage, "bad.behind", "2")
+    wait_parked(stage, 2, "reason = 'unroutable'")
+    with stage.broker.suspended():
+        emit(stage, "good.first", "3")      # unsettled when the relay pauses: it is read again
+        wait_until(lambda: stage.stats()["in_flight"] == 1, 10, "it is in flight")
+        emit(stage, "bad.behind", "4")      # and this one is passed meanwhile
+        wait_parked(stage, 4)
+        stage.pg.execute("SELECT outbox.pause('default')")
+        wait_until(lambda: not stage.stats()["pid"], 10, "the lane has ended")
+    # The next of its key comes to the head, of a routing key that no queue takes: the lane notes that as it begins.
+    stage.pg.execute("SELECT outbox.discard('default', id) FROM outbox.parked WHERE event_type = 'worse.first'")
+    assert [row[3] for row in parked(stage)] == ["waiting", "unroutable", "unroutable"]
+    stage.pg.execute("SELECT outbox.resume('default')")
+    wait_until(lambda: stage.stats()["backlog"] == 0 and stage.stats()["in_flight"] == 0, 15, "what was left is read again")
+    wait_parked(stage, 3, "reason = 'unroutable'")
+    stage.broker.declare(stage.queue, binding="bad.#")
+    wait_parked(stage, 0)
+    assert sorted(set(types(read_queue(stage.broker, stage.queue, (), quiet=1)))) == ["bad.behind", "good.first"]
+
+
 # Crashes and speed
 
 @pytest.mark.parametrize("ordering", ["strict", "pipelined"])

@@ -31,7 +31,7 @@ def other_database(stage):
 
 
 def receive(stage, session, count):
-    committed = {event_id for event_id, in session.execute("SELECT event_id::text FROM outbox.event").fetchall()}
+    committed = {str(event_id) for event_id, in session.execute("SELECT event_id FROM outbox.event").fetchall()}
     assert len(committed) == count
     messages = read_queue(stage.broker, stage.queue, committed)
     for message in messages:
