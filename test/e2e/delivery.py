@@ -19,7 +19,7 @@ def test_the_queue_holds_exactly_the_committed_events_each_once_and_in_order_and
     with stage.pg.connect() as session:
         workload.prepare(session)
     naive = NaivePoller(stage.pg)
-    written = Writers(stage.pg, count=14, duration=30).finish()
+    written = Writers(stage.pg, count=14, duration=12).finish()
     seen_by_naive = naive.finish()
 
     committed, messages = stage.read()

@@ -19,7 +19,7 @@ def commit_latency(stage, duration):
     return statistics.median(latencies)
 
 
-@pytest.mark.parametrize("away", [10, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("away", [5, pytest.param(60, marks=pytest.mark.long)])
 def test_while_the_broker_is_away_transactions_commit_as_fast_as_before_and_then_everything_drains(stage, note, away):
     with stage.pg.connect() as session:
         workload.prepare(session)

@@ -24,7 +24,7 @@ def count_last(pg):
 
 
 @pytest.mark.server(synchronous_commit="off", wal_writer_delay="10s", wal_writer_flush_after="0", wal_buffers="16MB")
-@pytest.mark.parametrize("way", ["immediate", "crash"])
+@pytest.mark.parametrize("way", [pytest.param("immediate", marks=pytest.mark.long), "crash"])
 def test_after_an_immediate_stop_under_asynchronous_commits_nothing_is_on_the_queue_that_is_not_in_the_table(
         stage, note, way):
     with stage.pg.connect() as session:

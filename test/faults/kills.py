@@ -6,6 +6,7 @@ import time
 import pytest
 
 from harness import acts
+from harness.load import cases
 from harness.waiting import wait_until
 
 EVENTS = 50_000
@@ -37,12 +38,12 @@ def repeats_allowed(victim, rate):
 
 
 @pytest.mark.server(connected=False)
-@pytest.mark.parametrize("victim", KILLS)
-def test_a_kill_in_the_middle_of_draining_50000_events_loses_nothing_and_keeps_the_order(stage, note, victim):
+@pytest.mark.parametrize("victim, kill", cases(KILLS, short=("lane", "broker")))
+def test_a_kill_in_the_middle_of_draining_50000_events_loses_nothing_and_keeps_the_order(stage, note, victim, kill):
     stage.write(EVENTS)
     stage.connect_broker()
     rate = rate_until(stage, EVENTS // 4)
-    KILLS[victim](stage)
+    kill(stage)
     report = stage.report(timeout=120)
     allowed = repeats_allowed(victim, rate)
     note(f"{report}  (at most {allowed} at {rate:.0f} events/s)")

@@ -4,6 +4,7 @@ worker. The same under a steady load is in ends.py."""
 import pytest
 
 from harness import acts
+from harness.load import cases
 
 EVENTS = 50_000
 WAYS = {"restart fast": acts.restart_server, "restart smart": lambda stage: acts.restart_server(stage, "smart"),
@@ -12,12 +13,12 @@ WAYS = {"restart fast": acts.restart_server, "restart smart": lambda stage: acts
 
 
 @pytest.mark.server(connected=False)
-@pytest.mark.parametrize("way", WAYS)
-def test_an_orderly_end_in_the_middle_of_draining_50000_events_repeats_nothing(stage, note, way):
+@pytest.mark.parametrize("name, end", cases(WAYS, short=("restart fast", "end of the lane")))
+def test_an_orderly_end_in_the_middle_of_draining_50000_events_repeats_nothing(stage, note, name, end):
     stage.write(EVENTS)
     stage.connect_broker()
     stage.wait_confirmed(EVENTS // 5)
-    WAYS[way](stage)
+    end(stage)
     report = stage.report(timeout=120)
     note(report)
     assert report.exact(), report

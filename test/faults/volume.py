@@ -67,23 +67,23 @@ def run(stage, note, events, transactions):
     return seconds, peak
 
 
-SIZES = [100_000, pytest.param(1_000_000, marks=pytest.mark.long)]
+MILLION = pytest.param(1_000_000, marks=pytest.mark.long)
 
 
 @pytest.mark.server(connected=False)
-@pytest.mark.parametrize("events", SIZES)
+@pytest.mark.parametrize("events", [100_000, MILLION])
 def test_one_transaction_of_very_many_events_is_delivered_in_flat_memory(stage, note, events):
     run(stage, note, events, transactions=1)
 
 
 @pytest.mark.server(connected=False)
-@pytest.mark.parametrize("events", SIZES)
+@pytest.mark.parametrize("events", [20_000, MILLION])
 def test_a_backlog_of_very_many_events_is_delivered_in_flat_memory(stage, note, events):
     run(stage, note, events, transactions=events // 1000)
 
 
 @pytest.mark.server(connected=False)
-@pytest.mark.parametrize("events", SIZES)
+@pytest.mark.parametrize("events", [20_000, MILLION])
 def test_an_open_transaction_beside_it_changes_nothing(stage, note, events):
     with stage.pg.connect(autocommit=False) as session:
         session.execute("CREATE TABLE unrelated (id int)")
